@@ -55,6 +55,9 @@ function withReturns(placed: readonly PlacedAction[], algorithm: Algorithm, sign
   const isCharged = algorithm.kl?.where === "reward" && !algorithm.tokenCredit.chargesKl;
   const uncharged: Rewards = isCharged ? rewardsOf({ ...algorithm, kl: null }, {}) : rewards;
   return placed.map((one) => {
+    // It may be on a trajectory that nothing rewards.
+    if (one.action.masked !== undefined)
+      return { ...one, group: grouping.key(one), return: missing, earned: missing };
     const earned = checkedReturn(returns(one, uncharged), one, algorithm);
     const charged = isCharged ? checkedReturn(returns(one, rewards), one, algorithm) : earned;
     return { ...one, group: grouping.key(one), return: charged, earned };

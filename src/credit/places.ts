@@ -29,11 +29,14 @@ export function actionsTo(episode: Episode, node: EpisodeNode): Occurrence[] {
   return pathTo(episode, node).flatMap((one) => edgesOf(episode, one));
 }
 
-/** The action and the later ones of its role on its trajectory, in order. */
+/** The action and the later ones of its role on its trajectory, in order, without those that are masked. */
 export function roleTrajectory(placed: PlacedAction): Occurrence[] {
   const end = trajectoryEnd(placed)?.node ?? placed.node.id;
   return actionsTo(placed.episode, nodeOf(placed.episode, end)).filter(
-    ({ node, action }) => action.role === placed.action.role && isAtOrBelow(node.id, placed.node.id),
+    ({ node, action }) =>
+      action.role === placed.action.role &&
+      isAtOrBelow(node.id, placed.node.id) &&
+      (action.masked === undefined || action === placed.action),
   );
 }
 

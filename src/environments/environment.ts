@@ -8,6 +8,8 @@
  * dropped.
  */
 import type { FileStore } from "../files/store.ts";
+import type { Gateway, OpenSession } from "../gateway/gateway.ts";
+import type { RoleReply } from "../gateway/session.ts";
 import type { Key } from "../random.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
 import type { RecordedCalls } from "../calls/recorded.ts";
@@ -71,6 +73,8 @@ export interface Services {
   readonly tools?: ToolService;
   /** Counts calls of services by their names. */
   readonly log?: ServiceLog;
+  /** Where programs that drive themselves ask for what roles say. */
+  readonly gateway?: Gateway;
 }
 
 /** The reward of one action. An algorithm combines team and local reward as α·team + local. */
@@ -114,6 +118,16 @@ export interface FileEvidence {
   readonly digest?: string;
   /** About the content, for a reader: "loadable, 120 rows", or how a text begins. */
   readonly note?: string;
+}
+
+/** How a program ended that drove itself. */
+export interface Driven<State> {
+  /** Of which `outcome` and `render` tell. */
+  readonly state: State;
+  /** What the roles said, in the order of the calls, each with its reward; null: none. */
+  readonly replies: readonly (RoleReply & { readonly reward: ActionReward | null })[];
+  /** Nothing rewards the episode: it trains nothing, and its outcome does not count. Absent: it is rewarded. */
+  readonly isUnrewarded?: boolean;
 }
 
 /** A task in words, for judges. Roles see only what `observe` shows. */
@@ -169,6 +183,11 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
     replies: Readonly<Record<string, Reply>>,
     context: Context,
   ): Awaitable<StepResult<State>>;
+  /**
+   * Plays a whole episode with a program that drives itself: what it asks the gateway for are the actions. `next`, `observe`
+   * and `step` then play no part. A program that fails is data, with a low reward and a reason. Absent: the sampler plays.
+   */
+  drive?(task: Task, open: OpenSession, context: Context): Promise<Driven<State>>;
   /** Called at the end of a turn, before the next one begins. */
   endTurn?(state: State): State;
   outcome(state: State): Outcome;
@@ -254,4 +273,8 @@ export interface EnvironmentDefinition<Options> {
   outline?(options: Options): Awaitable<Environment>;
   /** Options that are paths, relative to the file that sets them, each with the words that are none. */
   readonly paths?: Readonly<Record<string, readonly string[]>>;
+  /** An option that is a folder; by default that of the file that sets the option it belongs to. */
+  readonly folder?: { readonly option: string; readonly of: string };
+  /** An option that by default lists the seats of the recipe's roles. */
+  readonly seatsOption?: string;
 }

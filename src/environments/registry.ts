@@ -3,6 +3,7 @@ import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { blocksworld } from "./blocksworld/definition.ts";
 import { eightQueens } from "./eight-queens/definition.ts";
+import { command } from "./command/definition.ts";
 import { coderTester } from "./code/coder-tester/definition.ts";
 import { code } from "./code/definition.ts";
 import { dataScience } from "./data-science/definition.ts";
@@ -38,6 +39,7 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   math,
   questions,
   dataScience,
+  command,
 ];
 
 /** Their observations and actions consist of known words, which a small tokenizer can have. */

@@ -30,6 +30,10 @@ export interface Definition<Value> {
   outline?(options: unknown): Value | Promise<Value>;
   /** Options that are paths, relative to the file that sets them, each with the words that are none. */
   readonly paths?: Readonly<Record<string, readonly string[]>>;
+  /** An option that is a folder; by default that of the file that sets the option it belongs to. */
+  readonly folder?: { readonly option: string; readonly of: string };
+  /** An option that by default lists the seats of the recipe's roles. */
+  readonly seatsOption?: string;
 }
 
 /** Where the names under one key of a recipe are looked up. */
@@ -82,8 +86,8 @@ export async function find<Value>(
   }
   // The schema of recipes has the settings of each type.
   if (key === "engine" && module === undefined) return undefined;
-  if (typeof name === "string") return named(kind, name, rest, tree, mistakes);
-  if (typeof module === "string") return inModule(kind, { module, ...rest }, tree, mistakes);
+  if (typeof name === "string") return named(kind, name, rest, plain, tree, mistakes);
+  if (typeof module === "string") return inModule(kind, { module, ...rest }, plain, tree, mistakes);
   if (name === undefined && module === undefined) {
     const problem = `missing; expected ${expectedOf[key]}`;
     mistakes.push(mistakeAt(tree, key, "name", problem, `known: ${Object.keys(kind.known).join(", ")}`));
@@ -102,12 +106,18 @@ function named<Value>(
   { key, known }: Kind<Value>,
   name: string,
   options: Plain,
+  recipe: Plain,
   tree: MappingTree,
   mistakes: Mistake[],
 ): Found<Value> | undefined {
   const definition = Object.hasOwn(known, name) ? known[name] : undefined;
   if (definition !== undefined)
-    return { key, definition, settings: { name }, options: withPaths(key, definition, options, tree) };
+    return {
+      key,
+      definition,
+      settings: { name },
+      options: completed(key, definition, options, recipe, tree),
+    };
   const names = Object.keys(known);
   const problem = `there is no ${key} \`${name}\``;
   mistakes.push(mistakeAt(tree, key, "name", problem, hintAmong(name, names)));
@@ -117,6 +127,7 @@ function named<Value>(
 async function inModule<Value>(
   kind: Kind<Value>,
   given: Plain & { readonly module: string },
+  recipe: Plain,
   tree: MappingTree,
   mistakes: Mistake[],
 ): Promise<Found<Value> | undefined> {
@@ -131,7 +142,7 @@ async function inModule<Value>(
       key: kind.key,
       definition,
       settings,
-      options: withPaths(kind.key, definition, optionsOf(given), tree),
+      options: completed(kind.key, definition, optionsOf(given), recipe, tree),
     };
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error;
@@ -140,10 +151,12 @@ async function inModule<Value>(
   }
 }
 
-function withPaths(
+/** With what the recipe says elsewhere, and paths as seen from here. */
+function completed(
   key: Kind<unknown>["key"],
-  { paths = {} }: Definition<unknown>,
+  { paths = {}, folder, seatsOption }: Definition<unknown>,
   options: Plain,
+  recipe: Plain,
   tree: MappingTree,
 ): Plain {
   const placed = Object.entries(paths).flatMap(([option, words]) => {
@@ -151,7 +164,25 @@ function withPaths(
     if (typeof given !== "string" || words.includes(given)) return [];
     return [[option, seenFromHere(tree, [key, option], given)] as const];
   });
-  return { ...options, ...Object.fromEntries(placed) };
+  return {
+    ...(folder === undefined ? {} : { [folder.option]: seenFromHere(tree, [key, folder.of], ".") }),
+    ...(seatsOption === undefined ? {} : { [seatsOption]: seatsIn(recipe) }),
+    ...options,
+    ...Object.fromEntries(placed),
+  };
+}
+
+/** Of all teams of a recipe; what is not valid is left to the schema. */
+function seatsIn({ team, evaluation }: Plain): readonly string[] {
+  const entriesOf = (value: unknown, key: string): readonly (readonly [string, unknown])[] =>
+    Object.entries(((value as Plain | null | undefined)?.[key] ?? {}) as Plain);
+  const teams = [team, ...entriesOf(evaluation, "compare").map(([, compared]) => compared)];
+  const roles = teams.flatMap((each) => entriesOf(each, "roles"));
+  const seats = roles.map(([name, role]) => {
+    const seat = (role as Plain | null)?.["seat"];
+    return typeof seat === "string" ? seat : name;
+  });
+  return [...new Set(seats)];
 }
 
 function rejectReserved({ options }: Definition<unknown>, module: string): void {
@@ -251,9 +282,12 @@ function environmentOf({ exported }: LoadedModule, given: ModuleSettings): Defin
   const { module, export: name } = given;
   const found = exportOf(exported, module, name, "an environment's definition");
   const definition = asDefinition(found, module);
+  const { paths, folder, seatsOption } = definition;
   return {
     options: definition.options,
-    ...(definition.paths === undefined ? {} : { paths: definition.paths }),
+    ...(paths === undefined ? {} : { paths }),
+    ...(folder === undefined ? {} : { folder }),
+    ...(seatsOption === undefined ? {} : { seatsOption }),
     create: async (checked) => {
       const environment = asEnvironment(await definition.create(checked), module);
       rememberModule(environment, module);

@@ -99,7 +99,7 @@ export async function sampleRole(
  * Fewer actions would be a smaller group, and log-probabilities of other tokens a wrong ratio: both train without a word.
  * @throws TroupeError `bad_model`
  */
-function checkSampled(
+export function checkSampled(
   sequences: readonly SampledSequence[],
   { policy, count }: Pick<SampleRequest, "policy" | "count">,
 ): void {

@@ -94,6 +94,8 @@ const action = z.strictObject({
   logprobs: z.array(float32),
   reply,
   stopReason: z.enum(["stop", "length"]),
+  branch: z.string().optional(),
+  masked: z.string().optional(),
 });
 
 const outcome = z.strictObject({ success: z.boolean(), score: z.number() });
@@ -179,11 +181,11 @@ export function decodeEpisode(
   }
   const json = parsed.data;
   checkReferences(json, where);
-  const actions = json.actions.map((one): Action => {
+  const actions = json.actions.map((one) => {
     const prompt = promptOf(one.prompt);
     if (prompt === undefined) throw damaged(where, `the prompt ${one.prompt} is missing`);
     const [tokens, logprobs] = [Int32Array.from(one.tokens), Float32Array.from(one.logprobs, Number)];
-    return { ...one, prompt, tokens, logprobs };
+    return { ...one, prompt, tokens, logprobs } as Action;
   });
   return { ...json, actions } as Episode;
 }

@@ -107,6 +107,13 @@ export interface Action {
   readonly logprobs: Float32Array;
   readonly reply: Reply;
   readonly stopReason: "stop" | "length";
+  /**
+   * Of a program that drives itself: why the prompt does not continue what the role was shown and sampled before. Absent:
+   * it does, or it begins a conversation.
+   */
+  readonly branch?: string;
+  /** Of such a program: why the action trains nothing, though its role learns; it is then frozen. Absent: it trains. */
+  readonly masked?: string;
 }
 
 export interface EpisodeEnd {

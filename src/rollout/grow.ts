@@ -18,6 +18,7 @@ import { sampleRole, type Draft } from "./act.ts";
 import { callEnvironment } from "./call.ts";
 import { choose, phaseNodes, reachedStopThreshold, type Stepped, type Tip } from "./choose.ts";
 import { commentsSince } from "./comments.ts";
+import { driveEpisode } from "./drive.ts";
 import type { Action, Episode, Observation, RewardedAction } from "./episode.ts";
 import { judgeChildren, judgeEnded } from "./judging.ts";
 import type { Histories } from "./prompts.ts";
@@ -33,6 +34,7 @@ import { showsThinking, thoughtsSince } from "./thinking.ts";
  * if a service failed in spite of retries, and the engine's own
  */
 export async function growEpisode(setting: RolloutSetting, root: Key, start: EpisodeStart): Promise<Episode> {
+  if (setting.environment.drive !== undefined) return driveEpisode(setting, root, start);
   const key = keyAt(root, ...start.path);
   const { state } = await callEnvironment(setting, keyAt(key, "start"), "start", (context) =>
     startEpisode(setting.environment, start.task, context),

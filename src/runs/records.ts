@@ -103,6 +103,10 @@ const rolloutMetrics = z.object({
   unrewarded: z.int().optional(),
   /** Actions whose verdict failed. Absent: none. */
   unjudged: z.int().optional(),
+  /** Of programs that drive themselves: prompts that do not continue what their role was shown, by reason. Absent: none. */
+  branches: z.record(z.string(), z.int()).optional(),
+  /** Of such programs: actions that train nothing although their role learns, by reason. Absent: none. */
+  masked: z.record(z.string(), z.int()).optional(),
   /** Share of the kept trajectories that end in success. */
   success: z.number(),
   score: z.number(),

@@ -39,6 +39,14 @@ export function rolloutMetrics(
     ...(failed.length === 0 ? {} : { failed: failed.length }),
     ...(unrewarded > 0 ? { unrewarded } : {}),
     ...(unjudged > 0 ? { unjudged } : {}),
+    ...counted(
+      "branches",
+      placed.map(({ action }) => action.branch),
+    ),
+    ...counted(
+      "masked",
+      placed.map(({ action }) => action.masked),
+    ),
     success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map(({ turns }) => turns)),
@@ -50,6 +58,17 @@ export function rolloutMetrics(
     promptTokens: promptTokens(placed),
     sampledTokens,
   };
+}
+
+/** How often there is which reason; nothing if there is none. */
+function counted<Name extends string>(
+  name: Name,
+  reasons: readonly (string | undefined)[],
+): Partial<Record<Name, Record<string, number>>> {
+  const given = reasons.filter((reason) => reason !== undefined).toSorted();
+  if (given.length === 0) return {};
+  const counts = [...Map.groupBy(given, (reason) => reason)].map(([reason, all]) => [reason, all.length]);
+  return { [name]: Object.fromEntries(counts) } as Record<Name, Record<string, number>>;
 }
 
 function roleMetrics(members: readonly PlacedAction[], credited: readonly CreditedAction[]): RoleMetrics {

@@ -114,6 +114,12 @@ function checkRewards(
 ): void {
   if (episodes.length === 0 || episodes.some((episode) => knownReturns(episode, algorithm).length > 0))
     return;
+  const [first] = episodes;
+  if (episodes.every(({ actions }) => actions.length === 0))
+    throw new TroupeError(
+      "bad_recipe",
+      `No role was called in any of ${episodes.length} episodes. How the first one ended: ${environment.render(first?.nodes.at(-1)?.state ?? null)}`,
+    );
   throw new TroupeError(
     "bad_recipe",
     `No action can be credited: ${environment.name} left all that ${algorithm.name} credits without a reward. Add a judge to ` +

@@ -1,4 +1,4 @@
-/** What is lent to an environment: a sandbox, tools, files, recorded calls; in a run, and outside one. */
+/** What is lent to an environment: a sandbox, tools, files, recorded calls, a gateway; in a run, and outside one. */
 import { unrecordedCalls } from "../calls/recorded.ts";
 import { retrying, type RetryOptions } from "../calls/retry.ts";
 import { ServiceLog } from "../calls/services.ts";
@@ -6,6 +6,7 @@ import type { Services } from "../environments/environment.ts";
 import { openProvedSandbox } from "../environments/proved-sandbox.ts";
 import { folderFiles } from "../files/folder.ts";
 import { memoryFiles } from "../files/memory.ts";
+import { Gateway } from "../gateway/gateway.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { openRecordedCalls, readRecordedCalls } from "../runs/recorded-calls.ts";
 import type { Run } from "../runs/run.ts";
@@ -36,14 +37,16 @@ export async function servicesOf(
   const files = folderFiles(run.layout.files);
   const sandbox = cachedSandbox(routed, recorded, files);
   const tools = toolService({ sandbox, recorded });
+  const gateway = new Gateway();
   return {
     sandbox,
     recorded,
     files,
     tools,
     log,
+    gateway,
     openSandbox: (packages) => routed.open(packages),
-    close: async () => void (await settleAll([tools.close(), sandbox.close()])),
+    close: async () => void (await settleAll([gateway.close(), tools.close(), sandbox.close()])),
   };
 }
 
@@ -80,9 +83,10 @@ export async function withServices<Value>(
     files,
   );
   const tools = toolService({ sandbox, recorded });
+  const gateway = new Gateway();
   try {
-    return await use({ sandbox, recorded, files, tools });
+    return await use({ sandbox, recorded, files, tools, gateway });
   } finally {
-    await settleAll([tools.close(), sandbox.close()]);
+    await settleAll([gateway.close(), tools.close(), sandbox.close()]);
   }
 }

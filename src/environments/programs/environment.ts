@@ -32,9 +32,11 @@ export type ProgramState = {
 /** @param direct every seat writes its own notation; the team's phases decide who acts */
 export function withPrograms(direct: Environment, programs: ProgramSeat): Environment<Json, ProgramState> {
   const { writer, reader } = programs;
+  // It is stepped here, never driven.
+  const { drive: _, ...stepped } = direct;
   const seen = (inner: Json): string => writeInput(programs.input(inner));
   return {
-    ...direct,
+    ...stepped,
     runsPrograms: true,
     seats: { ...direct.seats, [writer]: writerDescription(programs) },
     start: async (task, context) => ({

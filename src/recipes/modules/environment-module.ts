@@ -49,6 +49,8 @@ const definitionKeys = {
   create: true,
   outline: true,
   paths: true,
+  folder: true,
+  seatsOption: true,
 } as const satisfies Complete<EnvironmentDefinition<unknown>>;
 
 const toolKeys = { name: true, description: true, parameters: true } as const satisfies Complete<Tool>;
@@ -84,6 +86,7 @@ const environmentKeys = {
   next: true,
   observe: true,
   step: true,
+  drive: true,
   endTurn: true,
   outcome: true,
   render: true,

@@ -5,6 +5,7 @@
 import { judgeRow, type Catalog } from "../catalog.ts";
 import type { Problem, Combination, Rule } from "./rule.ts";
 import { algorithmNeeds, criticVocabulary, klReference, loneActions, klOptions } from "./rules/algorithm.ts";
+import { programsDecide, wholeTrajectories } from "./rules/driven.ts";
 import { engineLimits, engineSupport, lossSupport, lag } from "./rules/engine.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { judgeProblems, judgeUseProblems } from "./rules/judge.ts";
@@ -24,6 +25,7 @@ import { tools } from "./rules/tools.ts";
 const always: readonly Rule[] = [
   teams,
   tools,
+  programsDecide,
   reservedTeam,
   usedPolicies,
   models,
@@ -51,6 +53,7 @@ const withReinforcement: readonly Rule[] = [
   judgeUseProblems,
   tokenBudget,
   loneActions,
+  wholeTrajectories,
   lag,
 ];
 

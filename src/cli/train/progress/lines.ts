@@ -43,8 +43,19 @@ function rolloutParts(metrics: StepMetrics): string[] {
     ...rewardParts(metrics),
     ...trustParts(metrics),
     ...lossNotes({ failed, unrewarded, unjudged }),
+    ...driftNotes(metrics),
     ...serviceNotes(metrics.services),
   ];
+}
+
+/** Of programs that drive themselves: prompts that begin a branch, and actions that train nothing. */
+function driftNotes({ rollout }: StepMetrics): string[] {
+  const { branches = {}, masked = {} } = rollout ?? {};
+  const counts = [
+    ...Object.entries(branches).map(([reason, count]) => [count, "branched", reason] as const),
+    ...Object.entries(masked).map(([reason, count]) => [count, "masked", reason] as const),
+  ];
+  return counts.map(([count, what, reason]) => `${showCount(count)} ${what}: ${reason}`);
 }
 
 /** What was lost to failures or missing rewards. */

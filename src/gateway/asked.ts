@@ -1,0 +1,106 @@
+/** What the protocols have in common: how a request is read, and what of it cannot be done. */
+import { z } from "zod";
+import { BadRequest, type RoleReply, type RoleRequest } from "./session.ts";
+
+/** A request that was read. */
+export interface Asked extends RoleRequest {
+  readonly model: string;
+  readonly isStreamed: boolean;
+  /** What of the request has no effect. */
+  readonly warnings: readonly string[];
+  /** What is wrong with a reply that had to be JSON of a schema; null: nothing. Absent: any text may be one. */
+  readonly check?: (text: string) => string | null;
+}
+
+/** A protocol that programs speak. */
+export interface Protocol {
+  /** @throws BadRequest */
+  read(body: unknown): Asked;
+  answer(asked: Asked, replies: readonly RoleReply[]): object;
+  /** The same as events of a stream, each with its name, if the protocol names them. */
+  events(asked: Asked, replies: readonly RoleReply[]): readonly Event[];
+  error(problem: Pick<BadRequest, "message" | "code" | "status">): object;
+}
+
+export interface Event {
+  readonly name?: string;
+  readonly data: object | string;
+}
+
+/** @throws BadRequest with the first mistake */
+export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const place = issue?.path.map(String).join(".") ?? "";
+  throw new BadRequest(`${place === "" ? "the request" : place}: ${issue?.message ?? "not valid"}`);
+}
+
+/** Text, or parts that are text. */
+export const textContent = z
+  .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
+  .transform((content, context) => {
+    if (typeof content === "string") return content;
+    const other = content.find(({ text }) => text === undefined);
+    if (other === undefined) return content.map(({ text }) => text).join("");
+    context.addIssue({ code: "custom", message: `parts of type ${other.type} are not supported; send text` });
+    return z.NEVER;
+  });
+
+/** The arguments of a call, which protocols send as text. */
+export function argumentsIn(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text === "" ? "{}" : text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Below.
+  }
+  throw new BadRequest("the arguments of a tool call are not a JSON object");
+}
+
+/** Says what the options of a request that would change sampling do here. */
+export function ignored(
+  body: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): readonly string[] {
+  const given = names.filter((name) => body[name] !== undefined && body[name] !== null);
+  return given.map((name) => `\`${name}\` has no effect: the recipe decides how roles are sampled`);
+}
+
+/** A JSON schema that a reply must have: shown to the model, and checked afterwards. */
+export function schemaOf(schema: object): Required<Pick<Asked, "check">> & { readonly prompt: string } {
+  let read: z.ZodType;
+  try {
+    read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch (error) {
+    throw new BadRequest(`the JSON schema cannot be read: ${(error as Error).message}`);
+  }
+  const check = (text: string): string | null => {
+    try {
+      const { error } = read.safeParse(JSON.parse(text));
+      return error === undefined
+        ? null
+        : `the reply does not match the JSON schema: ${z.prettifyError(error)}`;
+    } catch {
+      return "the reply is not JSON";
+    }
+  };
+  return {
+    check,
+    prompt: `Answer with nothing but JSON that matches this JSON schema:\n${JSON.stringify(schema)}`,
+  };
+}
+
+/** What the program should know of the answer. */
+export function warningsOf(
+  { warnings, check }: Asked,
+  replies: readonly RoleReply[],
+): { warnings?: readonly string[] } {
+  const found = replies.flatMap(({ reply }) => check?.(reply.text) ?? []);
+  const all = check === undefined ? warnings : [...warnings, unconstrained, ...found];
+  return all.length === 0 ? {} : { warnings: all };
+}
+
+const unconstrained =
+  "sampling is not constrained to the JSON schema: it is part of the prompt, and the reply was checked";

@@ -1,0 +1,228 @@
+/** OpenAI chat completions. */
+import { z } from "zod";
+import type { Message, Tool } from "../text/tokenizer.ts";
+import {
+  argumentsIn,
+  ignored,
+  parsed,
+  schemaOf,
+  textContent,
+  warningsOf,
+  type Asked,
+  type Event,
+  type Protocol,
+} from "./asked.ts";
+import { BadRequest, type RoleReply } from "./session.ts";
+
+const toolCall = z.looseObject({
+  id: z.string(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+});
+
+const message = z.discriminatedUnion("role", [
+  z.looseObject({ role: z.enum(["system", "developer", "user"]), content: textContent }),
+  z.looseObject({
+    role: z.literal("assistant"),
+    content: textContent.nullish(),
+    reasoning_content: z.string().nullish(),
+    reasoning: z.string().nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+  }),
+  z.looseObject({
+    role: z.literal("tool"),
+    content: textContent,
+    tool_call_id: z.string(),
+    name: z.string().nullish(),
+  }),
+]);
+
+const tool = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({
+    name: z.string(),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+  }),
+});
+
+const limit = z.int().min(1).nullish();
+
+const requestSchema = z.looseObject({
+  model: z.string().default(""),
+  messages: z.array(message).min(1, "expected at least one message"),
+  tools: z.array(tool).nullish(),
+  tool_choice: z.unknown().optional(),
+  max_tokens: limit,
+  max_completion_tokens: limit,
+  stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
+  n: z.int().min(1).max(128).nullish(),
+  stream: z.boolean().nullish(),
+  response_format: z
+    .discriminatedUnion("type", [
+      z.looseObject({ type: z.literal("text") }),
+      z.looseObject({ type: z.literal("json_object") }),
+      z.looseObject({
+        type: z.literal("json_schema"),
+        json_schema: z.looseObject({ schema: z.record(z.string(), z.unknown()).optional() }),
+      }),
+    ])
+    .nullish(),
+});
+
+const samplingOptions = (
+  "temperature top_p top_k min_p seed logit_bias logprobs top_logprobs frequency_penalty presence_penalty " +
+  "reasoning_effort"
+).split(" ");
+
+function read(body: unknown): Asked {
+  const given = parsed(requestSchema, body);
+  const messages = given.messages.map(messageOf);
+  if (messages.at(-1)?.role === "assistant")
+    throw new BadRequest("messages: the last one is the assistant's, and replies cannot be continued");
+  const choice = given.tool_choice ?? "auto";
+  const isForced = choice === "required" || typeof choice === "object";
+  const format = given.response_format ?? { type: "text" };
+  const schema = format.type === "text" ? undefined : schemaOf(schemaIn(format));
+  return {
+    model: given.model,
+    messages: schema === undefined ? messages : withInstruction(messages, schema.prompt),
+    tools: choice === "none" ? [] : (given.tools ?? []).map(toolOf),
+    maxTokens: given.max_completion_tokens ?? given.max_tokens ?? undefined,
+    stop: [given.stop ?? []].flat().filter((text) => text !== ""),
+    count: given.n ?? 1,
+    isStreamed: given.stream === true,
+    warnings: [
+      ...ignored(given, samplingOptions),
+      ...(isForced ? ["`tool_choice` cannot force a call"] : []),
+    ],
+    ...(schema === undefined ? {} : { check: schema.check }),
+  };
+}
+
+function schemaIn(
+  format: { type: "json_object" } | { type: "json_schema"; json_schema: { schema?: object | undefined } },
+): object {
+  return (format.type === "json_schema" ? format.json_schema.schema : undefined) ?? { type: "object" };
+}
+
+/** At the end of the system message, which may have to be made. */
+function withInstruction([first, ...rest]: readonly Message[], instruction: string): readonly Message[] {
+  if (first?.role === "system") return [{ ...first, content: `${first.content}\n\n${instruction}` }, ...rest];
+  return [{ role: "system", content: instruction }, ...(first === undefined ? [] : [first]), ...rest];
+}
+
+function messageOf(given: z.output<typeof message>): Message {
+  const content = given.content ?? "";
+  if (given.role === "tool") {
+    const name = given.name ?? undefined;
+    return { role: "tool", content, callId: given.tool_call_id, ...(name === undefined ? {} : { name }) };
+  }
+  if (given.role !== "assistant")
+    return { role: given.role === "developer" ? "system" : given.role, content };
+  const thinking = given.reasoning_content ?? given.reasoning ?? undefined;
+  const calls = (given.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => {
+    return { id, name, arguments: argumentsIn(text) };
+  });
+  return {
+    role: "assistant",
+    content,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(calls.length === 0 ? {} : { calls }),
+  };
+}
+
+function toolOf({ function: { name, description, parameters } }: z.output<typeof tool>): Tool {
+  return {
+    name,
+    ...(typeof description === "string" ? { description } : {}),
+    ...(parameters === undefined || parameters === null ? {} : { parameters }),
+  };
+}
+
+function answer(asked: Asked, replies: readonly RoleReply[]): object {
+  return {
+    ...heading(asked, replies, "chat.completion"),
+    choices: replies.map((reply, index) => ({
+      index,
+      message: { role: "assistant", refusal: null, ...contentOf(reply) },
+      logprobs: null,
+      finish_reason: finishReason(reply),
+    })),
+    usage: usageOf(replies),
+    ...warningsOf(asked, replies),
+  };
+}
+
+function heading({ model }: Asked, replies: readonly RoleReply[], object: string): object {
+  return { id: `chatcmpl-${replies[0]?.id ?? ""}`, object, created: Math.floor(Date.now() / 1000), model };
+}
+
+function contentOf({ reply: { text, thinking, calls } }: RoleReply): object {
+  return {
+    content: text === "" && calls !== undefined ? null : text,
+    ...(thinking === undefined ? {} : { reasoning_content: thinking }),
+    ...(calls === undefined
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, name, arguments: given }) => ({
+            id,
+            type: "function",
+            function: { name, arguments: JSON.stringify(given) },
+          })),
+        }),
+  };
+}
+
+function finishReason({ reply: { calls }, stopReason }: RoleReply): string {
+  if (stopReason === "length") return "length";
+  return calls === undefined ? "stop" : "tool_calls";
+}
+
+/** Of one prompt and all replies to it. */
+function usageOf(replies: readonly RoleReply[]): object {
+  const prompt = replies[0]?.prompt.length ?? 0;
+  const completion = replies.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+  };
+}
+
+/** The engine gives whole replies: each is one piece. */
+function events(asked: Asked, replies: readonly RoleReply[]): readonly Event[] {
+  const head = { ...heading(asked, replies, "chat.completion.chunk") };
+  const chunk = (index: number, delta: object, finish_reason: string | null, more: object = {}): Event => ({
+    data: { ...head, choices: [{ index, delta, logprobs: null, finish_reason }], ...more },
+  });
+  const usage = usageOf(replies);
+  return [
+    ...replies.flatMap((reply, index) => {
+      const { tool_calls: calls, ...content } = contentOf(reply) as { tool_calls?: readonly object[] };
+      const delta =
+        calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) };
+      return [
+        chunk(index, { role: "assistant", ...content, ...delta }, null),
+        chunk(index, {}, finishReason(reply), { usage, ...warningsOf(asked, [reply]) }),
+      ];
+    }),
+    { data: { ...head, choices: [], usage } },
+    { data: "[DONE]" },
+  ];
+}
+
+export const chatCompletions: Protocol = {
+  read,
+  answer,
+  events,
+  error: ({ message: text, code, status }) => ({
+    error: {
+      message: text,
+      type: status < 500 ? "invalid_request_error" : "server_error",
+      param: null,
+      code,
+    },
+  }),
+};

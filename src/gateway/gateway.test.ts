@@ -1,0 +1,409 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
+import { ServiceError } from "../errors.ts";
+import { rootKey } from "../random.ts";
+import { fixtureTokenizer } from "../text/testing/fixtures.ts";
+import { Gateway, type OpenSession } from "./gateway.ts";
+import type { SessionSetting } from "./session.ts";
+
+const tokenizer = fixtureTokenizer("qwen3");
+const gateway = new Gateway();
+afterAll(() => gateway.close());
+
+const roleNamed = (name: string) => ({
+  name,
+  policy: "shared",
+  tokenizer,
+  maxLength: 1200,
+  maxTokens: 300,
+  stop: [],
+});
+
+interface Opened extends OpenSession {
+  readonly requests: readonly SampleRequest[];
+}
+
+/** Every reply is what the request's seed says, unless the script says otherwise. */
+async function open(
+  changes: Partial<SessionSetting> & { script?: (request: SampleRequest, prompt: string) => string } = {},
+): Promise<Opened> {
+  const { script = ({ seed }: SampleRequest) => `n${seed % 1000}`, ...rest } = changes;
+  const requests: SampleRequest[] = [];
+  const opened = await gateway.open({
+    roles: [roleNamed("writer"), roleNamed("critic")],
+    sampling: { temperature: 1 },
+    turns: 40,
+    key: rootKey(3),
+    sample: async (request, signal) => {
+      requests.push(request);
+      await delay(requests.length % 7, undefined, { signal });
+      return sampled(request, script(request, tokenizer.decode(request.prompt)));
+    },
+    ...rest,
+  });
+  return { ...opened, requests };
+}
+
+/** As many times as requested, with the end token. */
+function sampled({ count, maxTokens }: SampleRequest, text: string): readonly SampledSequence[] {
+  const whole = [...tokenizer.encode(text), ...tokenizer.endTokens.slice(0, 1)];
+  const tokens = Int32Array.from(whole.slice(0, maxTokens));
+  const stopReason = tokens.length < whole.length ? "length" : "stop";
+  const logprobs = new Float32Array(tokens.length).fill(-1);
+  return Array.from({ length: count }, () => ({ tokens, logprobs, stopReason, policyVersion: 0 }));
+}
+
+interface Sent {
+  readonly role?: string;
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+function post({ variables }: OpenSession, body: unknown, { role, url, headers, signal }: Sent = {}) {
+  const suffix = role === undefined ? "" : `_${role.toUpperCase()}`;
+  return fetch(`${url ?? variables[`OPENAI_BASE_URL${suffix}`]}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${variables[`OPENAI_API_KEY${suffix}`]}`, ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+const hello = { model: "m", messages: [{ role: "user", content: "hello" }] };
+
+interface Completion {
+  readonly choices: readonly {
+    readonly message: Readonly<Record<string, unknown>>;
+    readonly finish_reason: string;
+  }[];
+  readonly usage: Readonly<Record<string, number>>;
+  readonly warnings?: readonly string[];
+}
+
+async function complete(
+  opened: OpenSession,
+  body: object,
+  sent: Sent = { role: "writer" },
+): Promise<Completion> {
+  const response = await post(opened, body, sent);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Completion;
+}
+
+async function problem(response: Promise<Response>): Promise<readonly [number, string]> {
+  const received = await response;
+  const { error } = (await received.json()) as { error?: { code: string; message: string } };
+  if (error === undefined) return [received.status, ""];
+  return [received.status, `${error.code}: ${error.message}`];
+}
+
+describe("which role is asked", () => {
+  let opened: Opened;
+  beforeEach(async () => {
+    opened = await open();
+  });
+  const whole = () => opened.variables["OPENAI_BASE_URL"] ?? "";
+
+  it.each<[string, Sent & { readonly model?: string }]>([
+    ["its key, and no path", { role: "critic", url: "bare" }],
+    ["its path, with the episode's key", { url: "path" }],
+    ["the header", { headers: { "x-troupe-role": "critic" } }],
+    ["its name as the model", { model: "critic" }],
+  ])("%s", async (_, { model = "m", url, ...sent }) => {
+    const urls: Record<string, string> = {
+      bare: whole().replace(/\/e\/.*$/, "/v1"),
+      path: whole().replace(/\/v1$/, "/r/critic/v1"),
+    };
+    const place = url === undefined ? {} : { url: urls[url] ?? "" };
+    expect((await post(opened, { ...hello, model }, { ...sent, ...place })).status).toBe(200);
+    expect(opened.session.end().at(-1)?.role).toBe("critic");
+  });
+
+  it("nobody: 400, which names the roles", async () => {
+    const [status, message] = await problem(post(opened, hello));
+    expect(status).toBe(400);
+    expect(message).toContain("no_role: The request names no role; the roles are writer, critic.");
+  });
+
+  it("two at once, an unknown one, or no episode: rejected", async () => {
+    const headers = { "x-troupe-role": "critic" };
+    expect(await problem(post(opened, hello, { role: "writer", headers }))).toEqual([
+      400,
+      "unknown_role: The request names several roles: writer, critic.",
+    ]);
+    const unknown = { "x-troupe-role": "critik" };
+    expect(await problem(post(opened, hello, { headers: unknown }))).toEqual([
+      400,
+      "unknown_role: There is no role `critik`; did you mean `critic`?",
+    ]);
+    const url = whole().replace(/\/e\/.*$/, "/v1");
+    const none = { authorization: "Bearer sk-other" };
+    expect((await post(opened, hello, { url, headers: none })).status).toBe(401);
+  });
+
+  it("a team of one needs no name", async () => {
+    const alone = await open({ roles: [roleNamed("solo")] });
+    expect((await post(alone, hello)).status).toBe(200);
+    expect(alone.session.end().map((reply) => reply.role)).toEqual(["solo"]);
+  });
+});
+
+const call = (city: string) =>
+  `<tool_call>\n{"name": "look", "arguments": {"city": "${city}"}}\n</tool_call>`;
+
+describe("what was sampled", () => {
+  it("is recorded exactly, whoever speaks in between", async () => {
+    const opened = await open();
+    const talk = async (name: string, first: string): Promise<void> => {
+      const messages: { role: string; content: unknown }[] = [{ role: "user", content: first }];
+      for (let turn = 0; turn < 3; turn++) {
+        const { choices } = await complete(opened, { messages }, { role: name });
+        messages.push({ role: "assistant", content: choices[0]?.message["content"] });
+        messages.push({ role: "user", content: [{ type: "text", text: `turn ${turn}` }] });
+      }
+    };
+    await Promise.all([talk("writer", "one"), talk("critic", "two"), talk("writer", "three")]);
+    const replies = opened.session.end();
+    expect(replies).toHaveLength(9);
+    for (const { prompt, tokens, logprobs, branch, masked } of replies) {
+      expect([branch, masked]).toEqual([undefined, undefined]);
+      expect(logprobs).toHaveLength(tokens.length);
+      const request = opened.requests.find((one) => one.prompt === prompt);
+      expect(request).toBeDefined();
+    }
+    // Each later prompt begins with the earlier one and what was sampled from it, id for id.
+    const later = replies.filter(({ prompt }) => tokenizer.decode(prompt).includes("turn 0"));
+    expect(later).toHaveLength(6);
+    for (const { prompt } of later) {
+      const beginnings = replies.map((one) => [...one.prompt, ...one.tokens]);
+      expect(beginnings.some((one) => one.every((token, index) => prompt[index] === token))).toBe(true);
+    }
+  });
+
+  it("depends on the prompt and its number alone, not on when it was asked", async () => {
+    const bodies = ["a", "b", "c"].map((content) => ({ messages: [{ role: "user", content }] }));
+    const [one, other] = [await open(), await open()];
+    const said = async (opened: Opened, order: readonly object[]): Promise<unknown[]> => {
+      const answers = new Map<object, unknown>();
+      for (const body of order) answers.set(body, (await complete(opened, body)).choices[0]?.message);
+      return bodies.map((body) => answers.get(body));
+    };
+    expect(await said(one, bodies)).toEqual(await said(other, bodies.toReversed()));
+    const again = await complete(one, bodies[0] as object);
+    expect(again.choices[0]?.message).not.toEqual((await said(other, [bodies[0] as object]))[1]);
+  });
+
+  it("has a full usage, and as many choices as asked for", async () => {
+    const opened = await open();
+    const { choices, usage } = await complete(opened, { ...hello, n: 3, max_tokens: 2 });
+    expect(choices.map((choice) => choice.finish_reason)).toEqual(["length", "length", "length"]);
+    expect(usage).toMatchObject({ prompt_tokens: expect.any(Number), completion_tokens: 6 });
+    expect(usage["total_tokens"]).toBe(Number(usage["prompt_tokens"]) + 6);
+    expect(opened.requests[0]).toMatchObject({ count: 3, maxTokens: 2 });
+    expect(opened.session.end()).toHaveLength(3);
+  });
+
+  it("is shown without what stopped it; options that cannot be had are named", async () => {
+    const opened = await open({ script: () => "one STOP two" });
+    const body = { ...hello, stop: ["STOP"], temperature: 0, response_format: { type: "json_object" } };
+    const { choices, warnings } = await complete(opened, body);
+    expect(choices[0]?.message["content"]).toBe("one ");
+    expect(warnings).toEqual([
+      "`temperature` has no effect: the recipe decides how roles are sampled",
+      expect.stringContaining("not constrained"),
+      "the reply is not JSON",
+    ]);
+    expect(tokenizer.decode(opened.requests[0]?.prompt ?? [])).toContain('JSON schema:\n{"type":"object"}');
+  });
+
+  it("may be calls of tools, whose answers continue the conversation", async () => {
+    const opened = await open({
+      script: (_, prompt) => (prompt.includes("sunny") ? "done" : `${call("Rome")}\n${call("Oslo")}`),
+    });
+    const tools = [{ type: "function", function: { name: "look", parameters: { type: "object" } } }];
+    const messages: object[] = [{ role: "user", content: "weather" }];
+    const { choices } = await complete(opened, { messages, tools });
+    const message = choices[0]?.message as { tool_calls: { id: string; function: { arguments: string } }[] };
+    expect(choices[0]?.finish_reason).toBe("tool_calls");
+    expect(message.tool_calls.map((one) => one.function.arguments)).toEqual([
+      '{"city":"Rome"}',
+      '{"city":"Oslo"}',
+    ]);
+    messages.push(
+      message,
+      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "sunny" })),
+    );
+    const next = await complete(opened, { messages, tools });
+    expect(next.choices[0]?.message).toMatchObject({ content: "done" });
+    const [first, second] = opened.session.end();
+    expect(second).not.toHaveProperty("branch");
+    expect([...(second?.prompt ?? [])].slice(0, first?.prompt.length)).toEqual([...(first?.prompt ?? [])]);
+  });
+
+  it("comes as a stream, too", async () => {
+    const opened = await open();
+    const response = await post(opened, { ...hello, stream: true }, { role: "writer" });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: {"));
+    const chunks = lines.map((line) => JSON.parse(line.slice(6)) as Record<string, never>);
+    const [reply] = opened.session.end();
+    expect(chunks[0]).toMatchObject({
+      choices: [{ delta: { role: "assistant", content: reply?.reply.text } }],
+    });
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: reply?.tokens.length } });
+  });
+});
+
+/** A session whose only call, by a client that has gone, is sampled once `free` resolves. */
+async function abandoned(): Promise<{ opened: OpenSession; free: PromiseWithResolvers<void> }> {
+  const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const sample = async (request: SampleRequest): Promise<readonly SampledSequence[]> => {
+    asked.resolve();
+    await free.promise;
+    return sampled(request, "late");
+  };
+  const opened = await open({ sample });
+  const stop = new AbortController();
+  const broken = post(opened, hello, { role: "writer", signal: stop.signal });
+  await asked.promise;
+  stop.abort();
+  await expect(broken).rejects.toThrow("aborted");
+  // The server hears of it a moment later.
+  await delay(250);
+  return { opened, free };
+}
+
+describe("a call that is sent again", () => {
+  it("after its connection broke gets the same answer, sampled once", async () => {
+    const { opened, free } = await abandoned();
+    const again = complete(opened, hello);
+    free.resolve();
+    const { choices } = await again;
+    const replies = opened.session.end();
+    expect(replies).toHaveLength(1);
+    expect(replies[0]).toMatchObject({ reply: { text: choices[0]?.message["content"] } });
+    expect(replies[0]).not.toHaveProperty("masked");
+  });
+
+  it("by a client that says so gets the same answer; without a word it is another sample", async () => {
+    const opened = await open();
+    const texts: unknown[] = [];
+    for (const headers of [
+      {},
+      { "x-stainless-retry-count": "1" },
+      {},
+      { "idempotency-key": "k" },
+      { "idempotency-key": "k" },
+    ])
+      texts.push((await complete(opened, hello, { role: "writer", headers })).choices[0]?.message["content"]);
+    expect(texts[1]).toBe(texts[0]);
+    expect(texts[4]).toBe(texts[3]);
+    expect(new Set(texts).size).toBe(3);
+    expect(opened.session.end()).toHaveLength(3);
+  });
+
+  it("by twenty agents at once is sampled once for each", async () => {
+    const opened = await open();
+    const agent = async (): Promise<void> => {
+      const stop = new AbortController();
+      const broken = post(opened, hello, { role: "writer", signal: stop.signal });
+      setTimeout(() => stop.abort(), 3);
+      await broken.catch(() => null);
+      const headers = { "x-stainless-retry-count": "1" };
+      await complete(opened, hello, { role: "writer", headers });
+    };
+    await Promise.all(Array.from({ length: 20 }, agent));
+    const replies = opened.session.end();
+    expect(replies.length).toBeLessThanOrEqual(20);
+    expect(replies.length).toBe(opened.requests.length);
+  });
+
+  it("never, leaves an answer that nobody got: it is masked", async () => {
+    const { opened, free } = await abandoned();
+    free.resolve();
+    while (opened.session.isSampling) await delay(1);
+    expect(opened.session.end()).toMatchObject([{ masked: "the program did not get the answer" }]);
+  });
+});
+
+describe("what cannot be answered", () => {
+  it("after the end: 409, and nothing is sampled", async () => {
+    const opened = await open();
+    opened.session.end();
+    expect(await problem(post(opened, hello, { role: "writer" }))).toEqual([
+      409,
+      "episode_ended: The episode has ended.",
+    ]);
+    expect(opened.requests).toEqual([]);
+  });
+
+  it("more calls than turns, a prompt that is too long: 400", async () => {
+    const opened = await open({ turns: 1 });
+    const long = { messages: [{ role: "user", content: "long ".repeat(1200) }] };
+    expect((await problem(post(opened, long, { role: "writer" })))[1]).toContain("context_length_exceeded");
+    await complete(opened, hello);
+    expect((await problem(post(opened, hello, { role: "writer" })))[1]).toContain("turn_limit");
+    await complete(opened, hello, { role: "critic" });
+  });
+
+  it("a failure of ours: 500, and the session fails", async () => {
+    const failure = new ServiceError("the server is gone");
+    const opened = await open({ sample: () => Promise.reject(failure) });
+    const response = await post(opened, hello, { role: "writer" });
+    expect([response.status, response.headers.get("x-should-retry")]).toEqual([500, "false"]);
+    expect(opened.session.failing.reason).toBe(failure);
+    expect(opened.session.end()).toEqual([]);
+  });
+
+  it("malformed requests: 4xx, and the session goes on", async () => {
+    const opened = await open();
+    const messages: readonly unknown[] = [
+      null,
+      7,
+      "x",
+      [],
+      {},
+      [null],
+      [{}],
+      [{ role: "user" }],
+      [{ role: "king", content: "x" }],
+      [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] }],
+      [{ role: "tool", content: "x" }],
+      [
+        {
+          role: "assistant",
+          content: "",
+          tool_calls: [{ id: "a", function: { name: "f", arguments: "{" } }],
+        },
+      ],
+      [...hello.messages, { role: "assistant", content: "prefilled" }],
+    ];
+    const bodies: readonly unknown[] = [
+      "",
+      "{",
+      "[]",
+      "null",
+      "7",
+      '"x"',
+      "\0",
+      "{}",
+      "[".repeat(5000),
+      ...messages.map((given) => ({ messages: given })),
+      ...[0, -1, 1.5, "3", 1000].map((n) => ({ ...hello, n })),
+      ...[{}, [{}], [{ type: "function" }], "x"].map((tools) => ({ ...hello, tools })),
+      { ...hello, response_format: { type: "json_schema", json_schema: { schema: { type: "nonsense" } } } },
+    ];
+    for (const body of bodies) {
+      const [status, message] = await problem(post(opened, body, { role: "writer" }));
+      expect([body, status, message]).toEqual([body, 400, expect.stringMatching(/^invalid_request: ./)]);
+    }
+    expect(
+      (await post(opened, hello, { url: `${opened.variables["OPENAI_BASE_URL"]}/nothing` })).status,
+    ).toBe(404);
+    expect(opened.session.failing.aborted).toBe(false);
+    await complete(opened, hello);
+    expect(opened.session.end()).toHaveLength(1);
+  });
+});

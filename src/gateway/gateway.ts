@@ -1,0 +1,302 @@
+/**
+ * A server that programs take for a model's: what they ask of it, in one of the protocols below, the roles of a team
+ * answer, sampled by the engine. Each episode has a session of its own. Which one, and which role, is told by the key, by
+ * the path (`/e/EPISODE/r/ROLE/v1`) or by the header `x-troupe-role`; nothing is guessed from what a request says.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { wholeBody, TooLongError } from "../calls/http.ts";
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import type { Asked, Event, Protocol } from "./asked.ts";
+import { chatCompletions } from "./chat.ts";
+import { BadRequest, Session, type RoleReply, type SessionRole, type SessionSetting } from "./session.ts";
+
+/** By the last parts of the path. */
+const protocols: Readonly<Record<string, Protocol>> = {
+  "chat/completions": chatCompletions,
+};
+
+/** A session that programs can reach. */
+export interface OpenSession {
+  readonly session: Session;
+  /** The addresses and keys, as environment variables. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+interface Registered {
+  readonly session: Session;
+  /** The role of the key; undefined: any. */
+  readonly role?: SessionRole | undefined;
+}
+
+/** In bytes. */
+const longestRequest = 32 * 2 ** 20;
+/** A stream that waits says so, in milliseconds. */
+const keepAlive = 3000;
+/** Sessions that are over are known for a while, so that late calls are told. */
+const mostEnded = 10_000;
+
+export class Gateway {
+  readonly #keys = new Map<string, Registered>();
+  readonly #sessions = new Map<string, Session>();
+  #server: Promise<Server> | null = null;
+
+  /** Listens, at the first session, at a port of this machine that no other machine reaches. */
+  async open(setting: SessionSetting): Promise<OpenSession> {
+    const variableOf = variableNames(setting.roles);
+    const server = await (this.#server ??= listening((request, response) => this.#handle(request, response)));
+    const session = new Session(setting);
+    this.#register(this.#sessions, session.id, session);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/e/${session.id}`;
+    const whole = this.#pair(url, "", { session });
+    const ofRoles = setting.roles.map((role) =>
+      this.#pair(`${url}/r/${encodeURIComponent(role.name)}`, `_${variableOf.get(role.name)}`, {
+        session,
+        role,
+      }),
+    );
+    return { session, variables: Object.assign({}, whole, ...ofRoles) as Record<string, string> };
+  }
+
+  /** Ends connections and stops listening. */
+  async close(): Promise<void> {
+    const server = await this.#server?.catch(() => null);
+    this.#server = null;
+    if (!server) return;
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  /** Variables that the clients of OpenAI and Anthropic read by themselves. */
+  #pair(url: string, suffix: string, registered: Registered): Record<string, string> {
+    const key = `troupe-${randomBytes(16).toString("hex")}`;
+    this.#register(this.#keys, key, registered);
+    return {
+      [`OPENAI_BASE_URL${suffix}`]: `${url}/v1`,
+      [`OPENAI_API_KEY${suffix}`]: key,
+      [`ANTHROPIC_BASE_URL${suffix}`]: url,
+      [`ANTHROPIC_API_KEY${suffix}`]: key,
+    };
+  }
+
+  #register<T>(map: Map<string, T>, name: string, value: T): void {
+    map.set(name, value);
+    // The oldest, which has ended long ago.
+    const [oldest] = map.size > mostEnded ? map.keys() : [];
+    if (oldest !== undefined) map.delete(oldest);
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { parts, protocol } = addressOf(request);
+    try {
+      const body = await bodyOf(request);
+      const { session, role } = this.#calleeOf(request, parts);
+      if (request.method === "GET" && parts.rest === "models") return send(response, 200, modelsOf(session));
+      if (protocol === undefined)
+        throw new BadRequest(`There is nothing at ${request.url}.`, { status: 404, code: "not_found" });
+      if (request.method !== "POST")
+        throw new BadRequest("Expected a POST request.", { status: 405, code: "method_not_allowed" });
+      await answer(request, response, { session, role, protocol, body }).catch((error: Error) => {
+        // A mistake of ours must not become a reward.
+        if (!(error instanceof BadRequest)) session.fail(error);
+        throw error;
+      });
+    } catch (error) {
+      sendError(response, protocol ?? chatCompletions, error);
+    }
+  }
+
+  /** @throws BadRequest if the session or the role is not known */
+  #calleeOf({ headers }: IncomingMessage, { episode, role }: Parts): Registered {
+    const given = keyOf(headers);
+    const keyed = this.#keys.get(given);
+    const session = episode === undefined ? keyed?.session : this.#sessions.get(episode);
+    if (session === undefined)
+      throw new BadRequest("The key is not that of an episode.", { status: 401, code: "invalid_api_key" });
+    const own = keyed?.session === session ? keyed.role?.name : undefined;
+    const header = headers["x-troupe-role"];
+    const named = [role, typeof header === "string" ? header : undefined, own].filter(
+      (one) => one !== undefined,
+    );
+    const names = session.roles.map(({ name }) => name);
+    const unknown = named.find((name) => !names.includes(name));
+    if (unknown !== undefined)
+      throw new BadRequest(
+        `There is no role \`${unknown}\`; ${didYouMean(unknown, names) ?? `the roles are ${names.join(", ")}`}`,
+        { code: "unknown_role" },
+      );
+    const [first = names.length === 1 ? names[0] : undefined, ...others] = named;
+    if (others.some((name) => name !== first))
+      throw new BadRequest(`The request names several roles: ${[...new Set(named)].join(", ")}.`, {
+        code: "unknown_role",
+      });
+    return { session, role: session.roles.find(({ name }) => name === first) };
+  }
+}
+
+/** Names of variables, by role. @throws TroupeError `bad_recipe` if two would be the same */
+function variableNames(roles: readonly SessionRole[]): ReadonlyMap<string, string> {
+  const names = roles.map(({ name }) => [name, name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")] as const);
+  const twice = names.find(([, variable], index) => names.findIndex((one) => one[1] === variable) !== index);
+  if (twice === undefined) return new Map(names);
+  throw new TroupeError(
+    "bad_recipe",
+    `two roles would have the variable OPENAI_BASE_URL_${twice[1]}: rename the role ${twice[0]}.`,
+  );
+}
+
+async function listening(
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<Server> {
+  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A run that ends in another way need not wait for it.
+  return server.unref();
+}
+
+interface Parts {
+  readonly episode?: string | undefined;
+  readonly role?: string | undefined;
+  /** Without `/v1`. */
+  readonly rest: string;
+}
+
+function addressOf({ url = "/" }: IncomingMessage): { parts: Parts; protocol: Protocol | undefined } {
+  const path = /^[^?#]*/.exec(url)?.[0] ?? "";
+  const found = /^(?:\/e\/([^/]+))?(?:\/r\/([^/]+))?(?:\/v1)*\/?(.*?)\/*$/.exec(path) ?? [];
+  const [, episode, role, rest = ""] = found;
+  const protocol = Object.hasOwn(protocols, rest) ? protocols[rest] : undefined;
+  return { parts: { episode, role: role === undefined ? undefined : decoded(role), rest }, protocol };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function keyOf({ authorization = "", "x-api-key": key }: IncomingMessage["headers"]): string {
+  return /^Bearer\s+(.+)$/i.exec(authorization)?.[1] ?? (typeof key === "string" ? key : "");
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  try {
+    return await wholeBody(request.iterator({ destroyOnReturn: false }), longestRequest);
+  } catch (error) {
+    if (!(error instanceof TooLongError)) throw error;
+    request.resume();
+    throw new BadRequest(`The request has ${error.message}.`, { status: 413, code: "too_large" });
+  }
+}
+
+function modelsOf({ roles }: Session): object {
+  return {
+    object: "list",
+    data: roles.map(({ name }) => ({ id: name, object: "model", owned_by: "troupe" })),
+  };
+}
+
+interface Incoming extends Registered {
+  readonly protocol: Protocol;
+  readonly body: Buffer;
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { session, role, protocol, body }: Incoming,
+): Promise<void> {
+  const asked = protocol.read(jsonIn(body));
+  const called = role ?? session.roles.find(({ name }) => name === asked.model) ?? nobody(session);
+  const { headers } = request;
+  const again = String(headers["idempotency-key"] ?? "");
+  const delivery = session.ask(called, asked, {
+    digest: createHash("sha256").update(again).update("\n").update(body).digest("hex"),
+    isRetry: Number(headers["x-stainless-retry-count"] ?? 0) > 0 || again !== "",
+  });
+  response.on("finish", () => delivery.delivered()).on("close", () => delivery.closed());
+  if (asked.isStreamed) await stream(response, protocol, asked, delivery.answer);
+  else send(response, 200, protocol.answer(asked, await delivery.answer));
+}
+
+function nobody({ roles }: Session): never {
+  const names = roles.map(({ name }) => name).join(", ");
+  throw new BadRequest(
+    `The request names no role; the roles are ${names}. Use the key or the base URL of one (OPENAI_API_KEY_ROLE, ` +
+      "/r/ROLE/v1), the header x-troupe-role, or its name as the model.",
+    { code: "no_role" },
+  );
+}
+
+function jsonIn(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    throw new BadRequest(`The body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+async function stream(
+  response: ServerResponse,
+  protocol: Protocol,
+  asked: Asked,
+  answered: Promise<readonly RoleReply[]>,
+): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  response.flushHeaders();
+  const timer = setInterval(() => response.write(": the role is still writing\n\n"), keepAlive);
+  try {
+    const replies = await answered;
+    response.end(protocol.events(asked, replies).map(eventText).join(""));
+  } catch (error) {
+    response.end(eventText({ name: "error", data: protocol.error(problemOf(error)) }));
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function eventText({ name, data }: Event): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`;
+}
+
+function sendError(response: ServerResponse, protocol: Protocol, error: unknown): void {
+  const problem = problemOf(error);
+  // The program is ended anyway: trying again would be in vain.
+  const again = { "x-should-retry": "false" };
+  if (!response.headersSent) send(response, problem.status, protocol.error(problem), again);
+  else response.destroy();
+}
+
+function problemOf(error: unknown): BadRequest {
+  if (error instanceof BadRequest) return error;
+  return new BadRequest("Sampling failed; the episode is not used.", {
+    status: 500,
+    code: "sampling_failed",
+  });
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": bytes.length,
+    ...headers,
+  });
+  response.end(bytes);
+}

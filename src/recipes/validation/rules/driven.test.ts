@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
+import type { Environment } from "../../../environments/environment.ts";
+import type { Subject } from "../rule.ts";
+import { programsDecide, wholeTrajectories } from "./driven.ts";
+
+const environment = {
+  name: "command",
+  drive: () => Promise.reject(new Error("never")),
+} as unknown as Environment;
+
+function subject(parts: object): Subject {
+  return { environment, recipe: { team: { roles: {} } }, ...parts } as unknown as Subject;
+}
+
+it("accepts the algorithms that compare whole trajectories, and rejects the others with the reason", () => {
+  const accepted = Object.keys(algorithms).filter((name) => {
+    return wholeTrajectories(subject({ algorithm: algorithmFrom(name) })).length === 0;
+  });
+  expect(accepted.join(" ")).toBe(
+    "grpo dr-grpo mas-grpo gspo rloo reinforce reinforce-plus-plus ppo iac maac",
+  );
+  expect(wholeTrajectories(subject({ algorithm: algorithmFrom("at-grpo") }))).toEqual([
+    {
+      path: ["algorithm"],
+      problem:
+        "at-grpo samples several actions in the middle of an episode, but a program that drives itself cannot be continued twice from the same moment",
+      fix: "use an algorithm that compares whole trajectories: mas-grpo, grpo, rloo, reinforce-plus-plus, ppo",
+    },
+  ]);
+});
+
+it("rejects what would have no effect: comments of a judge, and what the program decides", () => {
+  const judge = { comments: true, when: "action" };
+  const algorithm = algorithmFrom("grpo");
+  const found = wholeTrajectories(subject({ algorithm, recipe: { judge, team: { roles: {} } } }));
+  expect(found.map(({ path }) => path.join("."))).toEqual(["judge.comments", "judge.when"]);
+  const roles = {
+    writer: { policy: "p", memory: "conversation", tools: [{ name: "python" }], showThinking: true },
+    critic: { policy: "p", memory: "turn", maxTokens: 3, prompt: "be brief" },
+  };
+  const decided = programsDecide(subject({ recipe: { team: { roles } } }));
+  expect(decided.map(({ path }) => path.join("."))).toEqual([
+    "team.roles.writer.tools",
+    "team.roles.writer.memory",
+    "team.roles.writer.showThinking",
+  ]);
+  const game = { ...environment, drive: undefined } as unknown as Environment;
+  expect(programsDecide(subject({ environment: game, recipe: { team: { roles } } }))).toEqual([]);
+});

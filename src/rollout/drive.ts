@@ -1,0 +1,166 @@
+/**
+ * Episodes of programs that drive themselves. Each trajectory is one run of the program on the task; each of its calls
+ * to the gateway is an action. All trajectories begin at the root, and nothing branches below: only whole ones can be
+ * compared. A run that a failure of ours disturbed is repeated from its beginning, with the same random keys.
+ */
+import type { Driven, Json } from "../environments/environment.ts";
+import { startEpisode } from "../environments/progression.ts";
+import { blaming } from "../environments/origin.ts";
+import { checkOutcome } from "../environments/contract.ts";
+import { TroupeError } from "../errors.ts";
+import type { SessionRole, SessionSetting } from "../gateway/session.ts";
+import { keyAt, type Key } from "../random.ts";
+import { settleAll } from "../settle.ts";
+import { checkSampled } from "./act.ts";
+import { callEnvironment } from "./call.ts";
+import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
+import { episodeVersion } from "./episode.ts";
+import { judgeEnded } from "./judging.ts";
+import { actionId, type EpisodeStart } from "./record.ts";
+import { agentOf, type RolloutSetting } from "./setting.ts";
+
+/** @throws as `growEpisode` */
+export async function driveEpisode(
+  setting: RolloutSetting,
+  root: Key,
+  start: EpisodeStart,
+): Promise<Episode> {
+  const { environment, scheme } = setting;
+  const key = keyAt(root, ...start.path);
+  const { state } = await callEnvironment(setting, keyAt(key, "start"), "start", (context) =>
+    startEpisode(environment, start.task, context),
+  );
+  const runs = await settleAll(
+    Array.from({ length: scheme.branch.root }, (_, index) => drive(setting, keyAt(key, index), start.task)),
+  );
+  const trajectories = runs.map((driven, index) => trajectoryOf(setting, `${index}`, state, driven));
+  const first = nodeAt(setting, { id: "", parent: null, state });
+  return judgeEnded(setting, {
+    schema_version: episodeVersion,
+    id: start.id ?? start.path.join("/"),
+    path: start.path,
+    split: start.split ?? null,
+    task: start.task,
+    nodes: [{ ...first, kept: true }, ...trajectories.flatMap(({ nodes }) => nodes)],
+    actions: trajectories.flatMap(({ actions }) => actions),
+    ends: trajectories.flatMap(({ end }) => end ?? []),
+  });
+}
+
+/** One run of the program. */
+async function drive(setting: RolloutSetting, key: Key, task: Json): Promise<Driven<Json>> {
+  const { environment, services } = setting;
+  const { gateway } = services;
+  if (gateway === undefined)
+    throw new TroupeError("bad_arguments", `${environment.name} needs \`services.gateway\`: new Gateway().`);
+  // The time that sampling takes is no fault of the program, which has limits of its own.
+  const unlimited = { ...setting, timeout: null };
+  return callEnvironment(unlimited, keyAt(key, "drive"), "drive", async (context) => {
+    const open = await gateway.open(sessionSetting(setting, keyAt(key, "calls")));
+    const { session } = open;
+    const signal = AbortSignal.any([context.signal, session.failing]);
+    try {
+      return await blaming(environment, "drive", async () => {
+        const driven = await environment.drive?.(task, open, { ...context, signal });
+        if (driven === undefined) throw new TroupeError("internal", "the environment does not drive");
+        return driven;
+      });
+    } catch (error) {
+      // Why the program was ended.
+      throw session.failing.aborted ? session.failing.reason : error;
+    } finally {
+      session.end();
+    }
+  });
+}
+
+function sessionSetting(setting: RolloutSetting, key: Key): SessionSetting {
+  const { team, engine, sampling } = setting;
+  const roles = team.roles.map(({ name }): SessionRole => {
+    const { role, tokenizer, maxLength, system } = agentOf(setting, name);
+    const { policy, maxTokens, stop } = role;
+    return { name, policy, tokenizer, maxLength, maxTokens, stop, system };
+  });
+  return {
+    roles,
+    sampling,
+    turns: team.turns,
+    key,
+    sample: async (request, signal) => {
+      const sequences = await engine.sample(request, { signal });
+      checkSampled(sequences, request);
+      return sequences;
+    },
+  };
+}
+
+interface Trajectory {
+  readonly nodes: readonly EpisodeNode[];
+  readonly actions: readonly Action[];
+  /** Null: nothing rewards it. */
+  readonly end: EpisodeEnd | null;
+}
+
+/** A chain of nodes below one that stands for the start of the program. */
+function trajectoryOf(
+  setting: RolloutSetting,
+  start: string,
+  state: Json,
+  { replies, state: last, isUnrewarded = false }: Driven<Json>,
+): Trajectory {
+  const kept = !isUnrewarded;
+  const ids = replies.map((_, index) => [start, ...Array.from({ length: index + 1 }, () => 0)].join("."));
+  const asked = new Map<string, number>();
+  const actions = replies.map((reply, index): Action => {
+    const turn = asked.get(reply.role) ?? 0;
+    asked.set(reply.role, turn + 1);
+    const masked = reply.masked ?? (isUnrewarded ? "nothing rewards the episode" : undefined);
+    const { role } = agentOf(setting, reply.role);
+    const parent = ids[index - 1] ?? start;
+    return {
+      id: actionId(parent, role.name, 0),
+      parent,
+      seat: role.seat,
+      role: role.name,
+      policy: role.policy,
+      policyVersion: reply.policyVersion,
+      turn,
+      phase: 0,
+      sample: 0,
+      frozen: role.frozen || masked !== undefined,
+      prompt: reply.prompt,
+      tokens: reply.tokens,
+      logprobs: reply.logprobs,
+      reply: reply.reply,
+      stopReason: reply.stopReason,
+      ...(reply.branch === undefined ? {} : { branch: reply.branch }),
+      ...(masked === undefined ? {} : { masked }),
+    };
+  });
+  const nodes = [start, ...ids].map((id, index): EpisodeNode => {
+    const [before, after] = [replies[index - 1], replies[index]];
+    const isLast = index === ids.length;
+    const action = actions[index - 1];
+    const place = { id, parent: index === 0 ? "" : (ids[index - 2] ?? start), state: isLast ? last : state };
+    return {
+      ...nodeAt(setting, place),
+      turn: after === undefined ? (action?.turn ?? 0) : (actions[index]?.turn ?? 0),
+      observations: after === undefined ? {} : { [actions[index]?.seat ?? after.role]: after.added },
+      actions: action === undefined ? [] : [{ action: action.id, reward: before?.reward ?? null }],
+      done: isLast,
+      kept,
+    };
+  });
+  const node = ids.at(-1) ?? start;
+  const outcome = checkOutcome(setting.environment, setting.environment.outcome(last));
+  const turns = Math.max(1, ...asked.values());
+  return { nodes, actions, end: isUnrewarded ? null : { node, outcome, turns } };
+}
+
+function nodeAt(
+  { environment }: RolloutSetting,
+  place: Pick<EpisodeNode, "id" | "parent" | "state">,
+): EpisodeNode {
+  const { score } = checkOutcome(environment, environment.outcome(place.state));
+  return { ...place, turn: 0, phase: 0, observations: {}, actions: [], done: false, score, kept: true };
+}

@@ -1,0 +1,347 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServiceError, TroupeError } from "../src/errors.ts";
+import { Gateway } from "../src/gateway/gateway.ts";
+import { rootKey } from "../src/random.ts";
+import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
+import type { Episode } from "../src/rollout/episode.ts";
+import { growEpisode, growEpisodes } from "../src/rollout/grow.ts";
+import { rolloutDefaults, type RolloutSetting } from "../src/rollout/setting.ts";
+import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
+import { nodeOf } from "../src/rollout/navigate.ts";
+import { treeOf } from "../src/rollout/testing/tree.ts";
+import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
+import { buildTeam } from "../src/teams/build.ts";
+import { command, type CommandState } from "../src/environments/command/definition.ts";
+import { commandOptions } from "../src/environments/command/options.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "troupe-command-"));
+const gateway = new Gateway();
+const tokenizer = fixtureTokenizer("qwen2");
+
+/** What the programs below have in common. */
+const head = `
+const task = JSON.parse(process.env.TROUPE_TASK);
+const ask = async (role, content, more = {}) => {
+  const response = await fetch(process.env["OPENAI_BASE_URL_" + role] + "/chat/completions", {
+    method: "POST",
+    headers: { authorization: "Bearer " + process.env["OPENAI_API_KEY_" + role] },
+    body: JSON.stringify({ messages: [{ role: "user", content }], ...more }),
+  });
+  const body = await response.json();
+  return response.ok ? body.choices[0].message.content : Promise.reject(new Error(body.error.message));
+};
+`;
+
+const usualFolder = process.env["TMPDIR"];
+
+beforeAll(() => {
+  // Episodes have folders of their own there.
+  process.env["TMPDIR"] = folder;
+  writeFileSync(join(folder, "tasks.jsonl"), '{"goal": "a"}\n{"goal": "b"}\n');
+});
+afterAll(async () => {
+  if (usualFolder === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = usualFolder;
+  await gateway.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Changes {
+  readonly options?: object;
+  readonly script?: Script;
+  readonly samples?: number;
+  readonly setting?: Partial<RolloutSetting>;
+}
+
+let programs = 0;
+
+async function settingOf(
+  program: string,
+  { options, script, samples = 2, setting }: Changes,
+): Promise<RolloutSetting> {
+  const file = join(folder, `program-${programs++}.mjs`);
+  writeFileSync(file, head + program);
+  const tasks = join(folder, "tasks.jsonl");
+  const environment = await command.create(
+    commandOptions.parse({
+      run: [process.execPath, file],
+      directory: folder,
+      seats: ["writer", "critic"],
+      dataset: { files: { train: tasks, heldOut: tasks } },
+      ...options,
+    }),
+  );
+  const roles = { writer: { policy: "p" }, critic: { policy: "p", frozen: true } };
+  return {
+    ...rolloutDefaults,
+    environment,
+    team: buildTeam({ roles, phases: [], turns: 3 }, environment),
+    engine: scriptedEngine(tokenizer, script ?? (({ seed }) => String(seed % 100))),
+    policies: { p: { tokenizer, maxLength: 500 } },
+    scheme: { branch: { root: samples, inner: 1 }, keep: "all" },
+    score: ({ team }) => team,
+    sampling: { temperature: 1 },
+    services: { gateway },
+    retries: { retries: 0, firstDelay: 0, longestDelay: 0 },
+    ...setting,
+  };
+}
+
+const start = { task: { goal: "a" }, path: ["train", 1, 0] };
+
+async function play(program: string, changes: Changes = {}): Promise<Episode> {
+  return growEpisode(await settingOf(program, changes), rootKey(1), start);
+}
+
+const dialogue = `
+const first = await ask("WRITER", task.goal);
+const verdict = await ask("CRITIC", first);
+const second = await ask("WRITER", "again " + verdict);
+console.log("some output");
+console.log(JSON.stringify({ score: 0.5, roles: { writer: 0.25 } }));
+`;
+
+describe("an episode of a program", () => {
+  it("is its calls, in their order, with the reward that it printed", async () => {
+    const episode = await play(dialogue);
+    const { root, ends } = treeOf(episode);
+    expect(ends.map(({ outcome, turns, node }) => [outcome, turns, node.id])).toEqual([
+      [{ success: false, score: 0.5 }, 2, "0.0.0.0"],
+      [{ success: false, score: 0.5 }, 2, "1.0.0.0"],
+    ]);
+    expect(root.children.map(({ id, actions }) => [id, actions])).toEqual([
+      ["0", []],
+      ["1", []],
+    ]);
+    const [first] = root.children;
+    expect(first?.observations).toEqual({ writer: [{ role: "user", content: "a" }] });
+    const own = { team: 0.5, local: 0.25, parts: { own: 0.25 } };
+    expect(episode.actions.slice(0, 3)).toMatchObject([
+      { id: "0/writer/0", parent: "0", role: "writer", turn: 0, frozen: false },
+      { id: "0.0/critic/0", parent: "0.0", role: "critic", turn: 0, frozen: true },
+      { id: "0.0.0/writer/0", parent: "0.0.0", role: "writer", turn: 1, frozen: false },
+    ]);
+    expect(episode.nodes.flatMap(({ actions }) => actions.map(({ reward }) => reward)).slice(0, 3)).toEqual([
+      own,
+      { team: 0.5, local: 0, parts: {} },
+      own,
+    ]);
+    const [one] = episode.actions;
+    expect([...(one?.prompt ?? [])]).toEqual([
+      ...tokenizer.renderPrompt([{ role: "user", content: "a" }], true),
+    ]);
+    expect(ends[0]?.node.state).toMatchObject({ output: expect.stringContaining("some output") });
+  });
+
+  it("is the same again, and differs between the trajectories of a task", async () => {
+    const setting = await settingOf(dialogue, {});
+    const [one, other] = [
+      await growEpisode(setting, rootKey(1), start),
+      await growEpisode(setting, rootKey(1), start),
+    ];
+    expect(other).toEqual(one);
+    expect(one.actions[0]?.reply.text).not.toBe(one.actions[3]?.reply.text);
+  });
+
+  it("survives its record", async () => {
+    const edit = `
+      const messages = [{ role: "user", content: "hi" }];
+      await ask("WRITER", "hi");
+      await ask("WRITER", "", { messages: [...messages, { role: "assistant", content: "made up" }, { role: "user", content: "?" }] });
+      console.log(1);`;
+    const episode = await play(edit);
+    expect(episode.actions.map(({ branch }) => branch).slice(0, 2)).toEqual([
+      undefined,
+      "a reply was not sampled here",
+    ]);
+    const { json, prompts } = encodeEpisode(episode);
+    expect(decodeEpisode(JSON.parse(JSON.stringify(json)), (hash) => prompts.get(hash), "here")).toEqual(
+      episode,
+    );
+  });
+});
+
+/** The score of each trajectory, and what was wrong with how its program ended. */
+function outcomesOf(episode: Episode): readonly (readonly [number, string | null])[] {
+  return episode.ends.map(({ outcome, node }) => {
+    return [outcome.score, (nodeOf(episode, node).state as CommandState).reason];
+  });
+}
+
+describe("its reward", () => {
+  it.each<[string, object, string, readonly unknown[]]>([
+    ["is a number on the last line", {}, "console.log('x\\n0.25')", [0.25, null]],
+    [
+      "is in a file",
+      { reward: "file" },
+      "(await import('node:fs')).writeFileSync(process.env.TROUPE_REWARD_FILE, '1')",
+      [1, null],
+    ],
+    ["is the exit code", { reward: "exit-code" }, "", [1, null]],
+    [
+      "is 0 for another exit code",
+      { reward: "exit-code" },
+      "process.exit(3)",
+      [0, "the program failed: it exited with code 3"],
+    ],
+    [
+      "is 0, with a reason, for a line that is none",
+      {},
+      "console.log('done')",
+      [0, "the last line of its output is no reward: done"],
+    ],
+    [
+      "is 0 for a crash, whatever was printed",
+      {},
+      "console.log(1); throw 'no'",
+      [0, expect.stringContaining("it exited with code 1")],
+    ],
+  ])("%s", async (_, options, program, expected) => {
+    const episode = await play(`await ask("WRITER", "x");\n${program}`, { options, samples: 1 });
+    expect(outcomesOf(episode)).toEqual([expected]);
+  });
+
+  it("comes from a grader that sees the task, the output and every reply", async () => {
+    writeFileSync(
+      join(folder, "grader.mjs"),
+      `export default ({ task, output, exitCode, replies }) => ({
+        score: task.goal === "a" && output === "out\\n" && exitCode === 0 ? replies.length / 2 : 0,
+        replies: { [replies[0].id]: 0.75 },
+        reason: replies.map(({ role, added, reply }) => role + added[0].content + reply.text).join(),
+      });`,
+    );
+    const program = `await ask("WRITER", "x"); console.log("out");`;
+    const changes = { options: { reward: join(folder, "grader.mjs") }, script: () => "said", samples: 1 };
+    const { nodes } = await play(program, changes);
+    expect(nodes.at(-1)?.actions[0]?.reward).toEqual({
+      team: 0.5,
+      local: 0.75,
+      parts: { own: 0.75 },
+      reason: "writerxsaid",
+    });
+  });
+
+  it("may be missing: then the trajectory trains nothing and has no outcome", async () => {
+    const episode = await play(
+      `await ask("WRITER", "x"); if (await ask("CRITIC", "y") === "1") console.log(1);`,
+      {
+        script: ({ prompt }) => String(prompt.length % 2),
+        samples: 1,
+      },
+    );
+    expect(episode.ends).toEqual([]);
+    expect(episode.actions).toMatchObject([
+      { frozen: true, masked: "nothing rewards the episode" },
+      { frozen: true, masked: "nothing rewards the episode" },
+    ]);
+  });
+});
+
+describe("a program that fails", () => {
+  it("by silence is ended, and earns nothing", async () => {
+    const options = { timeoutSeconds: 1 };
+    const episode = await play(
+      `await ask("WRITER", "x"); await new Promise(() => setInterval(() => {}, 1000));`,
+      {
+        options,
+        samples: 1,
+      },
+    );
+    expect(outcomesOf(episode)).toEqual([
+      [0, "the program failed: it neither called a role nor ended for 1 seconds"],
+    ]);
+    expect(episode.actions).toHaveLength(1);
+  });
+
+  it("before it calls anybody leaves a trajectory without actions", async () => {
+    const episode = await play("process.exit(2)", { samples: 1 });
+    expect(episode).toMatchObject({ actions: [], ends: [{ node: "0", outcome: { score: 0 } }] });
+  });
+
+  it("because there is no such program ends the run, with what to do", async () => {
+    const options = { run: ["no-such-program-here"] };
+    await expect(play("", { options })).rejects.toMatchObject({
+      code: "bad_recipe",
+      message: expect.stringContaining("environment.run: no-such-program-here cannot be started"),
+    });
+  });
+
+  it("does not see secrets, nor leave its descendants behind", async () => {
+    process.env["TROUPE_TEST_SECRET"] = "sesame-open";
+    const program = `
+      await ask("WRITER", "x");
+      const { spawn } = await import("node:child_process");
+      const { pid } = spawn("sleep", ["1000"], { stdio: "ignore" });
+      console.log("pid " + pid + " " + process.env.TROUPE_TEST_SECRET);
+      console.log(1);
+      process.exit(0);`;
+    const episode = await play(program, { samples: 1 });
+    delete process.env["TROUPE_TEST_SECRET"];
+    const { output } = nodeOf(episode, "0.0").state as CommandState;
+    const pid = Number(/pid (\d+) undefined/.exec(output)?.[1]);
+    expect(pid).toBeGreaterThan(1);
+    // It ends a moment later; where nobody waits for it, it stays as a zombie.
+    const file = `/proc/${pid}/status`;
+    while (existsSync(file) && !/^State:\s+Z/m.test(readFileSync(file, "utf8"))) await delay(10);
+  });
+});
+
+function failing(error: Error): RolloutSetting["engine"] {
+  return {
+    sample: async () => {
+      throw error;
+    },
+  };
+}
+
+describe("a failure of ours is no reward", () => {
+  it("of the engine: the program is ended and the episode is dropped", async () => {
+    const program = `await ask("WRITER", "x").catch(() => null); console.log(1); setInterval(() => {}, 1000);`;
+    const setting = await settingOf(program, { setting: { engine: failing(new ServiceError("gone")) } });
+    const { episodes, failed } = await growEpisodes(setting, rootKey(1), [start]);
+    expect(episodes).toEqual([]);
+    expect(failed).toMatchObject([{ path: start.path, cause: { message: "gone" } }]);
+  });
+
+  it("of a program that somebody ends: it is started again, with the same keys", async () => {
+    const marker = join(folder, "killed");
+    const program = `
+      const said = await ask("WRITER", "x");
+      const fs = await import("node:fs");
+      if (!fs.existsSync(${JSON.stringify(marker)})) {
+        fs.writeFileSync(${JSON.stringify(marker)}, "");
+        process.kill(process.pid, "SIGKILL");
+      }
+      console.log(1);`;
+    const retries = { retries: 1, firstDelay: 0, longestDelay: 0 };
+    const setting = await settingOf(program, { samples: 1, setting: { retries } });
+    const episode = await growEpisode(setting, rootKey(1), start);
+    expect(episode.ends).toMatchObject([{ outcome: { score: 1 } }]);
+    expect(await growEpisode(setting, rootKey(1), start)).toEqual(episode);
+  });
+
+  it("a bug: it ends the run", async () => {
+    const setting = await settingOf(`await ask("WRITER", "x");`, {
+      setting: { engine: failing(new TypeError("bug")) },
+    });
+    await expect(growEpisode(setting, rootKey(1), start)).rejects.toThrow("bug");
+  });
+
+  it("a cancelled episode: its programs end at once", async () => {
+    const stop = new AbortController();
+    const program = `await ask("WRITER", "x"); setInterval(() => {}, 1000);`;
+    const setting = await settingOf(program, {
+      script: () => {
+        setTimeout(() => stop.abort(new TroupeError("cancelled", "enough")), 20);
+        return "x";
+      },
+      setting: { signal: stop.signal },
+    });
+    await expect(growEpisode(setting, rootKey(1), start)).rejects.toMatchObject({ code: "cancelled" });
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("troupe-episode-"))).toEqual([]);
+  });
+});

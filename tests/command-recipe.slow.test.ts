@@ -1,0 +1,51 @@
+/** The example of agents that drive themselves, as its readers run it: real programs of the AI SDK, the local engine. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { troupe } from "../src/cli/testing/command.ts";
+import type { StepMetrics } from "../src/runs/records.ts";
+import { mean } from "../src/statistics.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "troupe-command-recipe-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const recipe = fileURLToPath(new URL("../examples/agents-ai-sdk/recipe.yaml", import.meta.url));
+const main = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+const short = ["train.steps=3", "train.tasksPerStep=2", "algorithm.samples=3", "evaluation.tasks=2"];
+const exact = ["checkpoint.every=1", "engine.threads=1"];
+
+const fileOf = (run: string) => join(folder, "runs", run, "metrics.jsonl");
+const train = (run: string, ...overrides: readonly string[]) =>
+  troupe(["train", recipe, "--run", run, ...overrides], { cwd: folder });
+
+function stepsOf(run: string): readonly StepMetrics[] {
+  const lines = readFileSync(fileOf(run), "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as StepMetrics);
+}
+
+describe("agents that drive themselves", { timeout: 1_800_000 }, () => {
+  it("are trained in the same way again, and after kill -9", async () => {
+    expect(await train("whole", ...short, ...exact)).toMatchObject({ code: 0 });
+    const args = [main, "train", recipe, "--run", "killed", ...short, ...exact];
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: "ignore", detached: true });
+    const ended = once(child, "exit");
+    while (!existsSync(fileOf("killed")) || stepsOf("killed").length === 0) await delay(20);
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await ended;
+    expect(await train("killed", ...short, ...exact)).toMatchObject({ code: 0 });
+    expect(readFileSync(fileOf("killed"), "utf8")).toBe(readFileSync(fileOf("whole"), "utf8"));
+  });
+
+  it("learn", async () => {
+    expect(await train("learning", "train.steps=20", "evaluation.every=0")).toMatchObject({ code: 0 });
+    const scores = stepsOf("learning").map(({ rollout }) => rollout?.score ?? Number.NaN);
+    // Measured: 0.07 and 0.66. The arithmetic of a processor decides which actions are sampled.
+    expect(mean(scores.slice(0, 5))).toBeLessThan(0.25);
+    expect(mean(scores.slice(-5))).toBeGreaterThan(0.4);
+  });
+});
