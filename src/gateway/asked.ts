@@ -1,6 +1,7 @@
 /** What the protocols have in common: how a request is read, and what of it cannot be done. */
 import { z } from "zod";
-import { BadRequest, type RoleReply, type RoleRequest } from "./session.ts";
+import type { Message } from "../text/tokenizer.ts";
+import { BadRequest, type RoleReply, type RoleRequest, type Said } from "./session.ts";
 
 /** A request that was read. */
 export interface Asked extends RoleRequest {
@@ -14,8 +15,8 @@ export interface Asked extends RoleRequest {
 
 /** A protocol that programs speak. */
 export interface Protocol {
-  /** @throws BadRequest */
-  read(body: unknown): Asked;
+  /** @param said what was asked and answered before, by the id of the reply @throws BadRequest */
+  read(body: unknown, said: (id: string) => Said | undefined): Asked;
   answer(asked: Asked, replies: readonly RoleReply[]): object;
   /** The same as events of a stream, each with its name, if the protocol names them. */
   events(asked: Asked, replies: readonly RoleReply[]): readonly Event[];
@@ -59,6 +60,17 @@ export function argumentsIn(text: string): Record<string, unknown> {
   throw new BadRequest("the arguments of a tool call are not a JSON object");
 }
 
+/** Tokens of one prompt and of all replies to it. */
+export function tokensOf(replies: readonly RoleReply[]): {
+  readonly prompt: number;
+  readonly sampled: number;
+} {
+  return {
+    prompt: replies[0]?.prompt.length ?? 0,
+    sampled: replies.reduce((sum, { tokens }) => sum + tokens.length, 0),
+  };
+}
+
 /** Says what the options of a request that would change sampling do here. */
 export function ignored(
   body: Readonly<Record<string, unknown>>,
@@ -90,6 +102,15 @@ export function schemaOf(schema: object): Required<Pick<Asked, "check">> & { rea
     check,
     prompt: `Answer with nothing but JSON that matches this JSON schema:\n${JSON.stringify(schema)}`,
   };
+}
+
+/** At the end of the system message, which may have to be made. */
+export function withInstruction(
+  [first, ...rest]: readonly Message[],
+  instruction: string,
+): readonly Message[] {
+  if (first?.role === "system") return [{ ...first, content: `${first.content}\n\n${instruction}` }, ...rest];
+  return [{ role: "system", content: instruction }, ...(first === undefined ? [] : [first]), ...rest];
 }
 
 /** What the program should know of the answer. */

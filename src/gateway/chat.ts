@@ -7,6 +7,8 @@ import {
   parsed,
   schemaOf,
   textContent,
+  tokensOf,
+  withInstruction,
   warningsOf,
   type Asked,
   type Event,
@@ -105,12 +107,6 @@ function schemaIn(
   return (format.type === "json_schema" ? format.json_schema.schema : undefined) ?? { type: "object" };
 }
 
-/** At the end of the system message, which may have to be made. */
-function withInstruction([first, ...rest]: readonly Message[], instruction: string): readonly Message[] {
-  if (first?.role === "system") return [{ ...first, content: `${first.content}\n\n${instruction}` }, ...rest];
-  return [{ role: "system", content: instruction }, ...(first === undefined ? [] : [first]), ...rest];
-}
-
 function messageOf(given: z.output<typeof message>): Message {
   const content = given.content ?? "";
   if (given.role === "tool") {
@@ -178,14 +174,12 @@ function finishReason({ reply: { calls }, stopReason }: RoleReply): string {
   return calls === undefined ? "stop" : "tool_calls";
 }
 
-/** Of one prompt and all replies to it. */
 function usageOf(replies: readonly RoleReply[]): object {
-  const prompt = replies[0]?.prompt.length ?? 0;
-  const completion = replies.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const { prompt, sampled } = tokensOf(replies);
   return {
     prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
+    completion_tokens: sampled,
+    total_tokens: prompt + sampled,
     prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
     completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
   };

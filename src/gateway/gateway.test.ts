@@ -402,6 +402,36 @@ describe("what cannot be answered", () => {
     expect(
       (await post(opened, hello, { url: `${opened.variables["OPENAI_BASE_URL"]}/nothing` })).status,
     ).toBe(404);
+    const user = { role: "user", content: "x" };
+    const others: Readonly<Record<string, readonly object[]>> = {
+      messages: [
+        { messages: [user] },
+        { max_tokens: 9, messages: [] },
+        { max_tokens: 9, messages: [{ ...user, role: "system" }] },
+        { max_tokens: 9, messages: [user, { ...user, role: "assistant" }] },
+        { max_tokens: 9, messages: [{ ...user, content: [{ type: "image", source: {} }] }] },
+      ],
+      responses: [
+        {},
+        { input: [] },
+        { input: [{ type: "web_search_call" }] },
+        { input: [{ type: "item_reference", id: "msg_none" }] },
+        { input: "x", previous_response_id: "resp_none" },
+        { input: "x", tools: [{ type: "web_search" }] },
+      ],
+    };
+    for (const [path, bodiesOf] of Object.entries(others))
+      for (const body of bodiesOf) {
+        const response = await fetch(`${opened.variables["ANTHROPIC_BASE_URL_WRITER"]}/v1/${path}`, {
+          method: "POST",
+          body: JSON.stringify(body),
+        });
+        expect([body, response.status, await response.json()]).toEqual([
+          body,
+          400,
+          expect.objectContaining({ error: expect.objectContaining({ message: expect.any(String) }) }),
+        ]);
+      }
     expect(opened.session.failing.aborted).toBe(false);
     await complete(opened, hello);
     expect(opened.session.end()).toHaveLength(1);

@@ -12,11 +12,15 @@ import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Asked, Event, Protocol } from "./asked.ts";
 import { chatCompletions } from "./chat.ts";
+import { messages } from "./messages.ts";
+import { responses } from "./responses.ts";
 import { BadRequest, Session, type RoleReply, type SessionRole, type SessionSetting } from "./session.ts";
 
 /** By the last parts of the path. */
 const protocols: Readonly<Record<string, Protocol>> = {
   "chat/completions": chatCompletions,
+  responses,
+  messages,
 };
 
 /** A session that programs can reach. */
@@ -216,7 +220,7 @@ async function answer(
   response: ServerResponse,
   { session, role, protocol, body }: Incoming,
 ): Promise<void> {
-  const asked = protocol.read(jsonIn(body));
+  const asked = protocol.read(jsonIn(body), (id) => session.said(id));
   const called = role ?? session.roles.find(({ name }) => name === asked.model) ?? nobody(session);
   const { headers } = request;
   const again = String(headers["idempotency-key"] ?? "");

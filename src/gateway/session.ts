@@ -60,6 +60,13 @@ export interface RoleReply extends SampledSequence {
   readonly masked?: string;
 }
 
+/** A reply that the program may name instead of repeating it. */
+export interface Said {
+  /** What it was asked with. */
+  readonly messages: readonly Message[];
+  readonly reply: Message;
+}
+
 /** A request that the program is to blame for. */
 export class BadRequest extends Error {
   readonly status: number;
@@ -108,6 +115,8 @@ export class Session {
   readonly #byRequest = new Map<string, Call[]>();
   /** How often each role was asked, and how often for the same prompt. */
   readonly #counts = new Map<string, number>();
+  /** By the ids of replies. */
+  readonly #said = new Map<string, Said>();
   readonly #sampling = new AbortController();
   readonly #failing = new AbortController();
   #hasEnded = false;
@@ -137,6 +146,11 @@ export class Session {
   /** Calls so far. */
   get calls(): number {
     return this.#calls.length;
+  }
+
+  /** What was asked and answered before. */
+  said(id: string): Said | undefined {
+    return this.#said.get(id);
   }
 
   /**
@@ -246,7 +260,7 @@ export class Session {
 
   #reply(
     role: SessionRole,
-    { stop }: RoleRequest,
+    { stop, messages }: RoleRequest,
     place: Place,
     sequence: SampledSequence,
     id: string,
@@ -255,10 +269,11 @@ export class Session {
     const reply = shown(parsed, stop, role.tokenizer.decode(sequence.tokens), id);
     const { text, calls } = reply;
     const message: Message = { role: "assistant", content: text, ...(calls === undefined ? {} : { calls }) };
+    this.#said.set(shortId(id), { messages, reply: message });
     (this.#conversations.get(role.name) as Conversations).add(place, sequence.tokens, message);
     return {
       ...sequence,
-      id: id.slice(0, 24),
+      id: shortId(id),
       role: role.name,
       added: place.added,
       prompt: place.history.tokens,
@@ -288,6 +303,8 @@ function shown(parsed: Reply, stop: readonly string[], written: string, id: stri
   if (calls === undefined || isMalformed) return { ...rest, text };
   return { ...rest, text, calls: calls.map((call, index) => ({ id: toolCallId(id, index), ...call })) };
 }
+
+const shortId = (id: string): string => id.slice(0, 24);
 
 /** Nine letters and digits, as some templates require. */
 function toolCallId(reply: string, index: number): string {
