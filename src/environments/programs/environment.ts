@@ -32,8 +32,9 @@ export type ProgramState = {
 /** @param direct every seat writes its own notation; the team's phases decide who acts */
 export function withPrograms(direct: Environment, programs: ProgramSeat): Environment<Json, ProgramState> {
   const { writer, reader } = programs;
+  const stepped = { ...direct };
   // It is stepped here, never driven.
-  const { drive: _, ...stepped } = direct;
+  delete stepped.drive;
   const seen = (inner: Json): string => writeInput(programs.input(inner));
   return {
     ...stepped,
