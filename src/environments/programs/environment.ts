@@ -29,15 +29,15 @@ export type ProgramState = {
   readonly done: boolean;
 };
 
+/** What has seats and steps; a program that drives itself has no place for another. */
+type Stepped = Omit<Environment, "drive">;
+
 /** @param direct every seat writes its own notation; the team's phases decide who acts */
-export function withPrograms(direct: Environment, programs: ProgramSeat): Environment<Json, ProgramState> {
+export function withPrograms(direct: Stepped, programs: ProgramSeat): Environment<Json, ProgramState> {
   const { writer, reader } = programs;
-  const stepped = { ...direct };
-  // It is stepped here, never driven.
-  delete stepped.drive;
   const seen = (inner: Json): string => writeInput(programs.input(inner));
   return {
-    ...stepped,
+    ...direct,
     runsPrograms: true,
     seats: { ...direct.seats, [writer]: writerDescription(programs) },
     start: async (task, context) => ({
@@ -68,7 +68,7 @@ export function withPrograms(direct: Environment, programs: ProgramSeat): Enviro
 }
 
 async function playOthers(
-  direct: Environment,
+  direct: Stepped,
   { inner, done }: ProgramState,
   replies: Readonly<Record<string, Reply>>,
   context: Context,
@@ -84,7 +84,7 @@ interface Run {
 
 /** The reward is that of the output as the reader sees it. */
 async function runReply(
-  direct: Environment,
+  direct: Stepped,
   programs: ProgramSeat,
   { inner, done }: ProgramState,
   text: string,
