@@ -2,8 +2,7 @@
  * What a rule-based coach finds in the texts of `word-problems`: how good a seat's own work is, given what it had, and who made
  * the first mistake. Like any other coach it knows only what its prompt says.
  */
-import { linesIn, valuesOf } from "../../src/environments/word-problems/calculation.ts";
-import { phrases, type Operator } from "../../src/environments/word-problems/phrases.ts";
+import { linesIn, valuesOf, phrases, type Operator } from "../../src/environments/word-problems/task.ts";
 
 export interface Work {
   readonly role: string;

@@ -3,24 +3,16 @@
  */
 import { availableParallelism } from "node:os";
 import { Command } from "commander";
-import type { Overlap } from "../../data/overlaps.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "../../data/open.ts";
+import type { Overlap } from "../../data/overlaps.ts";
 import { withPreamble, type CodeProblem } from "../../data/problem.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
 import { checkSplit } from "../../data/slices.ts";
 import { sourceOf } from "../../data/task-sources.ts";
-import {
-  hasFindings,
-  overlapReport,
-  verifySplit,
-  type NamedSource,
-  type OverlapReport,
-  type RunSolution,
-  type SplitReport,
-} from "../../data/verify.ts";
+import { hasFindings, overlapReport, verifySplit, type NamedSource, type OverlapReport, type RunSolution, type SplitReport } from "../../data/verify.ts";
 import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
 import { comparisons, gradeWithInput } from "../../environments/code/grading/stdin.ts";
-import { openProvedSandbox } from "../../environments/proved-sandbox.ts";
+import { openProvedSandbox } from "../../environments/sandbox-of.ts";
 import { showCount, showShare, showText } from "../../format.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { exitCodes, listenForStop } from "../exit.ts";

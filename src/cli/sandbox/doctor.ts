@@ -2,9 +2,9 @@
 import { availableParallelism, cpus, freemem, release, totalmem } from "node:os";
 import { Command } from "commander";
 import { openEngine } from "../../engines/open.ts";
+import { proofs } from "../../environments/sandbox-of.ts";
 import { TroupeError } from "../../errors.ts";
 import { sandboxOptionsFrom } from "../../sandbox/from-environment.ts";
-import { proofs } from "../../environments/proved-sandbox.ts";
 import { reportBackends, type BackendReport } from "../../sandbox/report.ts";
 import { exitCodes } from "../exit.ts";
 import { printJson, printLines } from "../print.ts";

@@ -13,8 +13,7 @@ import { drawnSplits } from "../tasks.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { caseGrader, problemOf } from "./grader.ts";
 import { observeCases } from "./observe.ts";
-import { drawTask, statementOf, taskSchema, type Task } from "./task.ts";
-import { words } from "./words.ts";
+import { drawTask, statementOf, taskSchema, words, type Task } from "./task.ts";
 
 const options = z.strictObject({
   telling: z

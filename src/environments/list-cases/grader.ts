@@ -3,15 +3,14 @@
  * returns is compared here: most programs of an episode are those of others, and their results are recorded.
  */
 import type { CodeProblem } from "../../data/problem.ts";
+import { runnableOf, reportOn, type Grader, type Runnable } from "../code/coder-tester/grader.ts";
 import type { GeneratedTest } from "../code/coder-tester/state.ts";
-import { type Grader, type Runnable, runnableOf, reportOn } from "../code/coder-tester/grader.ts";
 import type { TestResult, TestReport } from "../code/grading/grade.ts";
 import { codeOptions } from "../code/options.ts";
-import { sandboxOf } from "../sandbox-of.ts";
 import type { Context } from "../environment.ts";
 import type { ListAnswer } from "../list-programs/operations.ts";
 import { answer, inputs } from "../list-programs/task.ts";
-import { caseIn, type ListCase, readCase } from "./read-case.ts";
+import { sandboxOf } from "../sandbox-of.ts";
 import { caseNumbers, caseOf, isTelling, programOf, spaced, type Task } from "./task.ts";
 
 export interface CaseGraderOptions {
@@ -93,4 +92,26 @@ function isSame(one: unknown, other: unknown): boolean {
 /** For `render` and the state: the task as a problem of `coder-tester`. */
 export function problemOf(task: Task, statement: string): CodeProblem {
   return { ...asked, id: statement, prompt: statement, solutions: [programOf(task)] };
+}
+
+export interface ListCase {
+  readonly number: number;
+  readonly result: ListAnswer;
+}
+
+const written = /^\s*assert\s+solve\s*\(\s*\[\s*(\d+)\s*\]\s*\)\s*==\s*(-?\d+|\[[-\d\s,]*\])\s*$/;
+
+/** Null: the text is not a case. */
+export function readCase(text: string): ListCase | null {
+  const [, number = "", result = ""] = written.exec(text) ?? [];
+  if (!caseNumbers.includes(Number(number)) || String(Number(number)) !== number) return null;
+  try {
+    return { number: Number(number), result: JSON.parse(result) as ListAnswer };
+  } catch {
+    return null;
+  }
+}
+
+export function caseIn(test: GeneratedTest): ListCase | null {
+  return test.kind === "assertion" ? readCase(test.source) : null;
 }

@@ -8,10 +8,18 @@ import type { Environment } from "../environment.ts";
 import { answer, behaviourOf, inputs } from "../list-programs/task.ts";
 import { plainReply } from "../progression.ts";
 import { evaluationTasks } from "../tasks.ts";
-import { type CaseState, listCases } from "./definition.ts";
-import { readCase } from "./read-case.ts";
-import { drawTask, isTelling, numbers, programOf, statementOf, type Task, withNumber } from "./task.ts";
-import { words } from "./words.ts";
+import { listCases, type CaseState } from "./definition.ts";
+import { readCase } from "./grader.ts";
+import {
+  drawTask,
+  isTelling,
+  numbers,
+  programOf,
+  statementOf,
+  withNumber,
+  words,
+  type Task,
+} from "./task.ts";
 
 const create = async (given: object) =>
   (await listCases.create(listCases.options.parse(given))) as unknown as Environment<Task, CaseState>;

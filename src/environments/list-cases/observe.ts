@@ -1,7 +1,6 @@
 /** What the seats see: their statement, and from the second turn on program, case and what the program returned. */
 import type { PairState } from "../code/coder-tester/state.ts";
-import { statementOf, type Task } from "./task.ts";
-import { words } from "./words.ts";
+import { statementOf, words, type Task } from "./task.ts";
 
 export function observeCases(task: Task, pair: PairState, seat: string): string {
   const { program, test, mismatch } = pair;

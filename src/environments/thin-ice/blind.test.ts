@@ -4,8 +4,15 @@ import { neighbourTable } from "../grid/cells.ts";
 import type { GameSplit } from "../tasks.ts";
 import { writeAction } from "./notation.ts";
 import { outcomeOf, startState, stepState } from "./rules.ts";
-import { allHalves, bestWalk, blindSuccess, countHalves, type Ends } from "./test-blind.ts";
-import { halfOf, optionsOf } from "./test-lakes.ts";
+import {
+  allHalves,
+  bestWalk,
+  blindSuccess,
+  countHalves,
+  halfOf,
+  optionsOf,
+  type Ends,
+} from "./test-blind.ts";
 
 const options = optionsOf();
 /** 3 thin cells of 9, and paths of 2 to 4 cells: small enough for an exhaustive search. */

@@ -4,7 +4,7 @@ import type { Demonstration } from "../environment.ts";
 import { cellsByName, moveBetween } from "../grid/cells.ts";
 import { demonstrate, renderState } from "./definition.ts";
 import { startState, stepState } from "./rules.ts";
-import { lake, optionsOf } from "./test-lakes.ts";
+import { lake, optionsOf } from "./test-blind.ts";
 
 it("a lake shows both halves, the walkers, and what was said", () => {
   const { state } = stepState(3, startState(lake), { red: "walk a2 a3 say b3", blue: "walk b3 b2 say none" });

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { childKey, generatorOf, rootKey } from "../../random.ts";
 import { distancesTo } from "../grid/board.ts";
 import type { GameSplit } from "../tasks.ts";
-import { drawHalf, drawStarts, drawTask, type Half, splitOf } from "./generator.ts";
-import { allHalves, countHalves } from "./test-blind.ts";
-import { optionsOf } from "./test-lakes.ts";
+import { drawHalf, drawStarts, drawTask, splitOf, type Half } from "./generator.ts";
+import { allHalves, countHalves, optionsOf } from "./test-blind.ts";
 
 describe("options", () => {
   it("have defaults, and messages may be turned off", () => {

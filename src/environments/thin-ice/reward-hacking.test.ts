@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { total } from "../conformance/total.ts";
-import { type IceState, outcomeOf, solve, startState, stepState } from "./rules.ts";
-import { anyTask, anyWords } from "./test-lakes.ts";
+import { outcomeOf, solve, startState, stepState, type IceState } from "./rules.ts";
+import { anyTask, anyWords } from "./test-blind.ts";
 
 /** Rounding of sums of doubles. */
 const tolerance = 1e-9;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ActionReward } from "../environment.ts";
 import { observationOf } from "./definition.ts";
-import { type IceState, outcomeOf, startState, stepState } from "./rules.ts";
-import { lake, optionsOf } from "./test-lakes.ts";
+import { outcomeOf, startState, stepState, type IceState } from "./rules.ts";
+import { lake, optionsOf } from "./test-blind.ts";
 
 const start = startState(lake);
 const speaking = optionsOf();

@@ -2,12 +2,11 @@
 import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Outcome } from "../environment.ts";
 import type { Actions, GameStep } from "../game.ts";
-import { type Board, distancesTo, isFree } from "../grid/board.ts";
+import { distancesTo, isFree, type Board } from "../grid/board.ts";
 import { cellNames, cellsByName, moveBetween } from "../grid/cells.ts";
 import { canonicalPath } from "../grid/paths.ts";
 import type { Half, IceOptions, IceTask } from "./generator.ts";
-import { isSayable, type ListShape, readLists, type ReadLists, writeAction } from "./notation.ts";
-import { gainOf, noReward, rewardOf, toldWeight } from "./rewards.ts";
+import { isSayable, readLists, writeAction, type ListShape, type ReadLists } from "./notation.ts";
 
 // The two halves of a lake and the state of their walkers.
 
@@ -305,4 +304,45 @@ export function solve(messages: Messages, sides: Sides, seat: Seat): string {
 /** The cells of a shortest safe path, without the first. */
 function wayFrom({ ice }: Side, cell: number): number[] {
   return canonicalPath(ice, cell).slice(1);
+}
+
+export const toldWeight = 0.7;
+
+/** A walk, or following a message. Distances are shortest safe paths. */
+export interface Attempt {
+  /** Cells or words written. */
+  readonly written: number;
+  readonly before: number;
+  readonly after: number;
+  /** The smallest distance so far. */
+  readonly closest: number;
+  readonly atStart: number;
+  readonly fell: boolean;
+}
+
+/** The new share of the path, times the useful share of what was written. */
+export function gainOf({ written, before, after, closest, atStart, fell }: Attempt): number {
+  if (written === 0 || fell) return 0;
+  return (Math.max(0, closest - after) / atStart) * (Math.max(0, before - after) / written);
+}
+
+/** The gains of an action by its parts, which add up to at most 1 over an episode. */
+interface Earned {
+  readonly gains: Readonly<Record<string, number>>;
+  readonly wellFormed: boolean;
+  readonly problem: string | undefined;
+}
+
+export function rewardOf(team: number, { gains, wellFormed, problem }: Earned): ActionReward {
+  const gain = Object.values(gains).reduce((sum, part) => sum + part, 0);
+  const weighed = Object.entries(gains).map(([name, part]) => [name, 0.9 * part]);
+  const format = wellFormed ? 0.1 * gain : 0;
+  const parts: Record<string, number> = { format, ...Object.fromEntries(weighed) };
+  const reward = { team, local: format + 0.9 * gain, parts };
+  return problem === undefined ? reward : { ...reward, reason: problem };
+}
+
+/** For actions after the episode is over. */
+export function noReward(problem: string): ActionReward {
+  return rewardOf(0, { gains: {}, wellFormed: false, problem });
 }

@@ -6,13 +6,21 @@
 import { z } from "zod";
 import type { Environment, EnvironmentDefinition, Oracle } from "../environment.ts";
 import { drawnSplits } from "../tasks.ts";
-import { linesIn, linesOf, planOf, programOf } from "./calculation.ts";
 import { demonstrate } from "./demonstrations.ts";
-import { observationOf } from "./observe.ts";
-import type { WordState } from "./state.ts";
-import { isSolved, stepWords } from "./step.ts";
-import { answer, calculationOf, described, drawTask, taskSchema, type Task } from "./task.ts";
-import { words } from "./words.ts";
+import { observationOf, isSolved, stepWords, type WordState } from "./step.ts";
+import {
+  linesIn,
+  linesOf,
+  planOf,
+  programOf,
+  answer,
+  calculationOf,
+  described,
+  drawTask,
+  taskSchema,
+  words,
+  type Task,
+} from "./task.ts";
 
 const share = z.number().min(0).max(1);
 

@@ -4,11 +4,19 @@
  */
 import { childKey, drawFloat, drawInt, generatorOf, type Generator, type Key } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import { linesOf, planOf, programOf, valuesOf, type CalculationLine } from "./calculation.ts";
-import { observationOf } from "./observe.ts";
-import { operators } from "./phrases.ts";
-import type { SeatName, WordState } from "./state.ts";
-import { drawnFrom, drawTask, largest, type Task } from "./task.ts";
+import { observationOf, type SeatName, type WordState } from "./step.ts";
+import {
+  linesOf,
+  planOf,
+  programOf,
+  valuesOf,
+  operators,
+  drawnFrom,
+  drawTask,
+  largest,
+  type CalculationLine,
+  type Task,
+} from "./task.ts";
 
 export interface DemonstrationOptions {
   /** How often each seat makes a mistake. */

@@ -4,9 +4,7 @@
  */
 import type { ActionReward, Context, Evidence, Reply, StepResult } from "../environment.ts";
 import { printedBy } from "../programs/run.ts";
-import { linesIn, valuesOf } from "./calculation.ts";
-import type { WordState } from "./state.ts";
-import { answer } from "./task.ts";
+import { linesIn, valuesOf, answer, described, inWords, type Task } from "./task.ts";
 
 /** Of a state. */
 const longestText = 400;
@@ -111,4 +109,28 @@ function rewarded(
 function afterTheEnd(seats: readonly string[]): Record<string, ActionReward> {
   const none = rewarded(0, {}, "the episode is over");
   return Object.fromEntries(seats.map((seat) => [seat, none]));
+}
+
+/** Null: not yet written. */
+export type WordState = {
+  readonly task: Task;
+  readonly plan: string | null;
+  readonly program: string | null;
+  /** What the program printed, or "error". */
+  readonly output: string | null;
+  readonly said: string | null;
+};
+
+export type SeatName = "solver" | "executor" | "verifier";
+
+export function observationOf({ task, plan, output }: WordState, seat: string): string {
+  const problem = described(task);
+  const planned = `plan ${shown(plan)}`;
+  if (seat === "solver") return `solver : ${problem}`;
+  if (seat === "executor") return `executor : ${planned}`;
+  return `verifier : ${problem} | ${planned} | output ${shown(output)}`;
+}
+
+function shown(text: string | null): string {
+  return text === null || text.trim() === "" ? "nothing" : inWords(text);
 }

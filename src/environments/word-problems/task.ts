@@ -3,7 +3,6 @@ import { z } from "zod";
 import { childKey, drawInt, generatorOf, type Generator, type Key } from "../../random.ts";
 import { splitOfHash } from "../held-out.ts";
 import type { GameSplit } from "../tasks.ts";
-import { apply, phrases, type Operator } from "./phrases.ts";
 
 export const names = ["ann", "ben", "cara", "dan", "eve", "finn"] as const;
 export const things = ["apples", "books", "cards", "coins", "eggs", "pens", "shells", "stamps"] as const;
@@ -112,4 +111,128 @@ function anyEvent(generator: Generator): Task["events"][number] {
 
 export function drawnFrom<Item>(items: readonly Item[], generator: Generator): Item {
   return items[drawInt(generator, items.length)] as Item;
+}
+
+/** As a plan writes them; a program divides with `//`. */
+export const operators = ["+", "-", "*", "/"] as const;
+export type Operator = (typeof operators)[number];
+
+interface Phrase {
+  readonly operator: Operator;
+  readonly words: (by: number) => string;
+}
+
+export const phrases: Readonly<Record<string, Phrase>> = {
+  finds: { operator: "+", words: (by) => `finds ${by} more` },
+  buys: { operator: "+", words: (by) => `buys ${by}` },
+  wins: { operator: "+", words: (by) => `wins ${by}` },
+  given: { operator: "+", words: (by) => `is given ${by}` },
+  loses: { operator: "-", words: (by) => `loses ${by}` },
+  sells: { operator: "-", words: (by) => `sells ${by}` },
+  away: { operator: "-", words: (by) => `gives away ${by}` },
+  breaks: { operator: "-", words: (by) => `breaks ${by}` },
+  times: { operator: "*", words: (by) => `ends up with ${by} times as many` },
+  bags: { operator: "*", words: (by) => `fills ${by} bags with as many each` },
+  copies: { operator: "*", words: (by) => `makes ${by} of each` },
+  friends: { operator: "*", words: (by) => `is one of ${by} with as many , who put all together` },
+  parts: { operator: "/", words: (by) => `keeps one of ${by} equal parts` },
+  shares: { operator: "/", words: (by) => `shares all among ${by}` },
+  every: { operator: "/", words: (by) => `keeps one in every ${by}` },
+  packs: { operator: "/", words: (by) => `packs them in boxes of ${by} and counts boxes` },
+};
+
+export const apply: Readonly<Record<Operator, (left: number, right: number) => number>> = {
+  "+": (left, right) => left + right,
+  "-": (left, right) => left - right,
+  "*": (left, right) => left * right,
+  // Like Python's //.
+  "/": (left, right) => Math.floor(left / right),
+};
+
+export const variables = ["a", "b", "c"] as const;
+
+/** "b = a * 4": a line starts from the number of the task, or from the variable of an earlier line. */
+export interface CalculationLine {
+  readonly left: string;
+  readonly operator: Operator;
+  readonly right: number;
+}
+
+export function linesOf({ start, events }: Task): CalculationLine[] {
+  return events.map((one, index) => ({
+    left: variables[index - 1] ?? String(start),
+    operator: operatorOf(one),
+    right: one.by,
+  }));
+}
+
+/** "a = 7 + 5 ; b = a / 3" */
+export function planOf(lines: readonly CalculationLine[]): string {
+  return lines
+    .map(({ left, operator, right }, index) => `${variables[index]} = ${left} ${operator} ${right}`)
+    .join(" ; ");
+}
+
+/** "a = 7 + 5 ; b = a // 3 ; print ( a , b )" */
+export function programOf(lines: readonly CalculationLine[]): string {
+  const shown = variables.slice(0, lines.length).join(" , ");
+  return `${planOf(lines).replaceAll("/", "//")} ; print ( ${shown} )`;
+}
+
+const written = /^([abc]) = (\d{1,3}|[abc]) ([-+*/]) (\d{1,3})$/;
+
+/** The lines of a plan; null: it is none, or a line uses a variable that is not yet known. */
+export function linesIn(plan: string): CalculationLine[] | null {
+  const parts = plan.replace(/( checked)+$/, "").split(" ; ");
+  if (parts.length > variables.length) return null;
+  const lines = parts.map((part, index) => lineIn(part, index));
+  return lines.every((line) => line !== null) ? lines : null;
+}
+
+function lineIn(text: string, index: number): CalculationLine | null {
+  const [, variable, left = "", operator, right] = written.exec(text) ?? [];
+  const known: readonly string[] = variables.slice(0, index);
+  const isKnown = /^\d/.test(left) || known.includes(left);
+  if (variable !== variables[index] || !isKnown) return null;
+  const found = operators.find((one) => one === operator);
+  return found === undefined ? null : { left, operator: found, right: Number(right) };
+}
+
+/** The value of each line; NaN or infinite where a program would fail. */
+export function valuesOf(lines: readonly CalculationLine[]): number[] {
+  const values: number[] = [];
+  for (const { left, operator, right } of lines) {
+    const index = variables.findIndex((name) => name === left);
+    const value = index < 0 ? Number(left) : (values[index] ?? Number.NaN);
+    values.push(apply[operator](value, right));
+  }
+  return values;
+}
+
+const numbers = Array.from({ length: largest + 1 }, (_, number) => String(number));
+const seen = "solver executor verifier : | plan output nothing error unknown answer checked #";
+
+export const words: readonly string[] = [
+  ...new Set([seen, ...numbers, ...problems(), ...calculations()].flatMap((text) => text.split(" "))),
+];
+
+const inVocabulary = new Set(words);
+/** Of a plan or an output, what other seats see. */
+const mostWords = 48;
+
+/** What another seat sees of a text: its first words, "unknown" for those that are not in the vocabulary. */
+export function inWords(text: string): string {
+  const found = text.trim().split(/\s+/).slice(0, mostWords);
+  return found.map((word) => (inVocabulary.has(word) ? word : "unknown")).join(" ");
+}
+
+function problems(): string[] {
+  const events = Object.keys(phrases).map((phrase) => ({ phrase, by: 2 }));
+  const described1 = names.map((name) => described({ name, thing: "apples", start: 2, events }));
+  return [...described1, ...things];
+}
+
+function calculations(): string[] {
+  const lines = operators.map((operator) => ({ left: "2", operator, right: 2 }));
+  return [planOf(lines), programOf(lines), variables.join(" ")];
 }

@@ -7,10 +7,14 @@ import { conformanceChecks } from "../conformance.ts";
 import type { Environment } from "../environment.ts";
 import { plainReply } from "../progression.ts";
 import type { GameSplit } from "../tasks.ts";
-import { linesIn, linesOf, planOf, programOf, valuesOf } from "./calculation.ts";
 import { wordProblems } from "./definition.ts";
-import type { SeatName, WordState } from "./state.ts";
+import type { SeatName, WordState } from "./step.ts";
 import {
+  linesIn,
+  linesOf,
+  planOf,
+  programOf,
+  valuesOf,
   answer,
   amounts,
   calculationOf,
@@ -19,9 +23,9 @@ import {
   operatorOf,
   splitOf,
   taskSchema,
+  words,
   type Task,
 } from "./task.ts";
-import { words } from "./words.ts";
 
 const create = (given: object = {}) =>
   wordProblems.create(wordProblems.options.parse(given)) as unknown as Environment<Task, WordState>;

@@ -4,11 +4,19 @@
  */
 import { ComputeEngine, type Expression } from "@cortex-js/compute-engine";
 import type { Algebra, Equation } from "./compare.ts";
-import { type ExactPoint, exactValue, product, sameFraction } from "./exact.ts";
-import { pointsFor, realPoints } from "./points.ts";
-import { expressionsAt, isConfirmed, magnitudeOf, setUsualPrecision } from "./precise.ts";
-import { isRounded, isRoundedFraction, roundingOf } from "./rounded.ts";
+import { exactValue, product, sameFraction, type ExactPoint } from "./exact.ts";
 import { isTooLarge, type MathJson } from "./size.ts";
+import {
+  pointsFor,
+  realPoints,
+  expressionsAt,
+  isConfirmed,
+  magnitudeOf,
+  setUsualPrecision,
+  isRounded,
+  isRoundedFraction,
+  roundingOf,
+} from "./values.ts";
 
 /** Orders of magnitude between values and a difference that is to be confirmed. */
 const relativeError = -12;

@@ -1,9 +1,8 @@
 /** Whether two answers are equal, according to their kinds. Expressions are left to a computer-algebra system. */
 import { normalised, withoutSpaces } from "./normalise.ts";
-import { isTime, quotientsOf } from "./ratio.ts";
-import { isRoundingOf, type Rational, sameRational } from "./rational.ts";
-import { areOtherUnits } from "./units.ts";
+import { isTime, quotientsOf, isRoundingOf, sameRational, type Rational } from "./rational.ts";
 import { readings, type ParsedAnswer } from "./read.ts";
+import { areOtherUnits } from "./units.ts";
 
 export interface Algebra {
   /** Whether two LaTeX expressions have the same value, whatever their variables are. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { verifyAnswer } from "./answer.ts";
-import { sameFinalAnswer } from "./comparing.ts";
+import { verifyAnswer, sameFinalAnswer } from "./answer.ts";
 
 const isSame = async (one: string, other: string): Promise<boolean> =>
   (await sameFinalAnswer(one, other)).isSame;

@@ -1,6 +1,5 @@
 /** Finds the final answer in what a model wrote. */
-import { plainCharacters } from "./characters.ts";
-import { endOfBraces } from "./groups.ts";
+import { plainCharacters, endOfBraces } from "./groups.ts";
 
 /** How it was written. */
 export type AnswerSource = "boxed" | "phrase" | "number";

@@ -72,3 +72,56 @@ function staysInside(inside: string): boolean {
   }
   return depth === 0;
 }
+
+/** Full-width forms, styled letters and digits, Roman and circled numbers. */
+const forms = /[\uFF01-\uFF5E\uFE63\u2160-\u217F\u2460-\u2473\u{1D400}-\u{1D7FF}]/gu;
+const invisible = /[\p{Cf}\uFE00-\uFE0F]/gu;
+const otherDigits = /(?![0-9])\p{Nd}/gu;
+
+const marks: Readonly<Record<string, string>> = {
+  "٫": ".",
+  "٬": ",",
+  "،": ",",
+  "؛": ";",
+  "٪": "%",
+  "、": ",",
+  "。": ".",
+  "∶": ":",
+  "⁄": "/",
+};
+const otherMarks = new RegExp(`[${Object.keys(marks).join("")}]`, "gu");
+
+export function plainCharacters(text: string): string {
+  return text
+    .replace(invisible, "")
+    .replace(forms, (found) => found.normalize("NFKC"))
+    .replace(otherDigits, digitOf)
+    .replace(otherMarks, (found) => marks[found] ?? found);
+}
+
+/** Digits of a script follow each other from zero, and so do scripts. */
+function digitOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  let first = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--;
+  return String((code - first) % 10);
+}
+
+/** Larger ones have more terms than can be compared quickly. */
+const largest = 4;
+
+/** Null: it is not square, or too large. Of one cell, the bars may be those of an absolute value. */
+export function determinantOf(rows: readonly (readonly string[])[]): string | null {
+  const isSquare = rows.every((row) => row.length === rows.length);
+  return isSquare && rows.length > 1 && rows.length <= largest ? expanded(rows) : null;
+}
+
+/** Along the first row. */
+function expanded([first = [], ...others]: readonly (readonly string[])[]): string {
+  if (others.length === 0) return `(${first[0] ?? "0"})`;
+  const terms = first.map((cell, column) => {
+    const minor = others.map((row) => row.filter((_, at) => at !== column));
+    return `${column % 2 === 0 ? "+" : "-"}(${cell})\\cdot ${expanded(minor)}`;
+  });
+  return `(0${terms.join("")})`;
+}

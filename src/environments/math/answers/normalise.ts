@@ -1,5 +1,5 @@
 /** Ways to write the same text become one: a table of rewrites, in order. */
-import { plainCharacters } from "./characters.ts";
+import { plainCharacters } from "./groups.ts";
 import { measured, type MeasuredText } from "./units.ts";
 
 type Rewrite = readonly [pattern: RegExp, replacement: string | ((...groups: string[]) => string)];

@@ -1,9 +1,7 @@
 /** What an answer is: a number, words, a choice, a list, an interval, a matrix, a relation, or an expression. */
-import { determinantOf } from "./determinant.ts";
-import { bracketed, splitOutside } from "./groups.ts";
+import { determinantOf, bracketed, splitOutside } from "./groups.ts";
 import { endOfRow, withoutSpaces } from "./normalise.ts";
-import { readRatio } from "./ratio.ts";
-import { readRational, type Rational } from "./rational.ts";
+import { readRatio, readRational, type Rational } from "./rational.ts";
 
 export type ParsedAnswer =
   | { readonly kind: "number"; readonly value: Rational; readonly latex: string }

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { ServiceLog } from "../../../calls/services.ts";
 import { ServiceError } from "../../../errors.ts";
-import { comparing } from "./comparing.ts";
+import { comparing } from "./answer.ts";
 import { startThread, type Thread, type ThreadLimits } from "./thread.ts";
 
 const limits: ThreadLimits = { processorSeconds: 0.3, wallSeconds: 60, megabytes: 64 };
