@@ -165,7 +165,9 @@ function completed(
     return [[option, seenFromHere(tree, [key, option], given)] as const];
   });
   return {
-    ...(folder === undefined ? {} : { [folder.option]: seenFromHere(tree, [key, folder.of], ".") }),
+    ...(folder === undefined || options[folder.of] === undefined
+      ? {}
+      : { [folder.option]: seenFromHere(tree, [key, folder.of], ".") }),
     ...(seatsOption === undefined ? {} : { [seatsOption]: seatsIn(recipe) }),
     ...options,
     ...Object.fromEntries(placed),
