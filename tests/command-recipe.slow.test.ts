@@ -1,5 +1,5 @@
 /** The example of agents that drive themselves, as its readers run it: real programs of the AI SDK, the local engine. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,9 @@ import { mean } from "../src/statistics.ts";
 const folder = mkdtempSync(join(tmpdir(), "troupe-command-recipe-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const recipe = fileURLToPath(new URL("../examples/agents-ai-sdk/recipe.yaml", import.meta.url));
+const recipeOf = (example: string) =>
+  fileURLToPath(new URL(`../examples/${example}/recipe.yaml`, import.meta.url));
+const recipe = recipeOf("agents-ai-sdk");
 const main = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
 const short = ["train.steps=3", "train.tasksPerStep=2", "algorithm.samples=3", "evaluation.tasks=2"];
 const exact = ["checkpoint.every=1", "engine.threads=1"];
@@ -28,6 +30,8 @@ function stepsOf(run: string): readonly StepMetrics[] {
   return lines.map((line) => JSON.parse(line) as StepMetrics);
 }
 
+const hasProgram = (name: string) => spawnSync(name, ["--version"]).error === undefined;
+
 describe("agents that drive themselves", { timeout: 1_800_000 }, () => {
   it("are trained in the same way again, and after kill -9", async () => {
     expect(await train("whole", ...short, ...exact)).toMatchObject({ code: 0 });
@@ -40,6 +44,15 @@ describe("agents that drive themselves", { timeout: 1_800_000 }, () => {
     expect(await train("killed", ...short, ...exact)).toMatchObject({ code: 0 });
     expect(readFileSync(fileOf("killed"), "utf8")).toBe(readFileSync(fileOf("whole"), "utf8"));
   });
+
+  it.skipIf(!hasProgram("curl") || !hasProgram("jq"))(
+    "are the same in another language: the same prompts get the same replies",
+    async () => {
+      const shell = ["train", recipeOf("agents-shell"), "--run", "shell", ...short, ...exact];
+      expect(await troupe(shell, { cwd: folder })).toMatchObject({ code: 0 });
+      expect(readFileSync(fileOf("shell"), "utf8")).toBe(readFileSync(fileOf("whole"), "utf8"));
+    },
+  );
 
   it("learn", async () => {
     expect(await train("learning", "train.steps=20", "evaluation.every=0")).toMatchObject({ code: 0 });

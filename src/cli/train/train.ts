@@ -133,6 +133,7 @@ function reportResult(
       wanted: recipe.evaluation,
       expected,
       extending: again && extendingOf(again, recipe, directory),
+      isPlayable: resolved.environment.drive === undefined,
       width,
     }),
     ...(guide ? ["", ...ownLines(recipe.name, width)] : []),

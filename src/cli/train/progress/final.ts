@@ -53,6 +53,8 @@ export interface Ending {
   readonly expected?: Recipe["expected"] | undefined;
   /** The words after `train` that extend the run. Undefined: it cannot be. */
   readonly extending?: readonly string[] | undefined;
+  /** A person can take a seat. Default: true. */
+  readonly isPlayable?: boolean;
   /** Of the terminal. */
   readonly width?: number;
 }
@@ -61,7 +63,7 @@ export interface Ending {
 export function finalLines(
   result: RunResult,
   run: string,
-  { available, wanted, expected, extending, width = Infinity }: Ending,
+  { available, wanted, expected, extending, isPlayable = true, width = Infinity }: Ending,
 ): string[] {
   const { steps } = result;
   const isTrained = steps.warmStart + steps.reinforcement > 0;
@@ -76,7 +78,7 @@ export function finalLines(
     ),
     "",
     "next:",
-    ...commandLines(nextCommands(result, run, available, extending), width),
+    ...commandLines(nextCommands(result, run, available, { extending, isPlayable }), width),
   ];
 }
 
@@ -128,7 +130,7 @@ function nextCommands(
   { table, steps }: RunResult,
   run: string,
   available: number,
-  extending: Ending["extending"],
+  { extending, isPlayable = true }: Pick<Ending, "extending" | "isPlayable">,
 ): readonly Command[] {
   const name = basename(run);
   const folder = runsOption(dirname(run));
@@ -141,11 +143,13 @@ function nextCommands(
     [command("runs", "plot", name, ...folder), "success by step"],
     ...(extending === undefined ? [] : [[command("train", ...extending), "train it further"] as const]),
   ];
+  const isTrained = steps.warmStart + steps.reinforcement > 0;
+  const playing = [
+    command("play", "--run", name, ...folder),
+    isTrained ? "play with the trained team" : "play with the team",
+  ] as const;
   return [
-    [
-      command("play", "--run", name, ...folder),
-      steps.warmStart + steps.reinforcement > 0 ? "play with the trained team" : "play with the team",
-    ],
+    ...(isPlayable ? [playing] : []),
     ...(more > evaluated ? [narrower] : []),
     ...(steps.reinforcement > 0 ? longer : []),
     [command("runs", ...folder), "all runs"],
