@@ -157,7 +157,8 @@ function variableNames(roles: readonly SessionRole[]): ReadonlyMap<string, strin
 async function listening(
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Server> {
-  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+  // A program may think for long between two calls, and a connection that is closed then may be the one of the next.
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 600_000 }, (request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
