@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError, TroupeError } from "../src/errors.ts";
 import { Gateway } from "../src/gateway/gateway.ts";
 import { rootKey } from "../src/random.ts";
+import { evaluatePolicies } from "../src/train/evaluate.ts";
 import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
 import type { Episode } from "../src/rollout/episode.ts";
 import { growEpisode, growEpisodes } from "../src/rollout/grow.ts";
@@ -238,6 +239,15 @@ describe("its reward", () => {
       { frozen: true, masked: "nothing rewards the episode" },
       { frozen: true, masked: "nothing rewards the episode" },
     ]);
+  });
+});
+
+it("an evaluation needs the outcome of every episode: one that nothing rewards is lost, not solved", async () => {
+  const { services, ...setting } = await settingOf(`await ask("WRITER", "x");`, {});
+  const evaluated = evaluatePolicies({ ...setting, services, tasks: 1, temperature: 1, topP: 1 });
+  await expect(evaluated).rejects.toMatchObject({
+    code: "service",
+    message: expect.stringContaining("Nothing rewards the episode"),
   });
 });
 

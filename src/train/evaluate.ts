@@ -2,7 +2,7 @@
 import type { Environment, Json, Services } from "../environments/environment.ts";
 import type { Engine } from "../engines/engine.ts";
 import { evaluationSeed, evaluationTasks, pathName, type NumberedTask } from "../environments/tasks.ts";
-import { TroupeError } from "../errors.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { RetryOptions } from "../calls/retry.ts";
 import { withServicesUsed, type ServicesUsed } from "../calls/services.ts";
@@ -98,7 +98,7 @@ async function playTasks(
   const starts = tasks.flatMap((task) => startsOf(setting, split, task));
   let done = 0;
   const play = async (start: EpisodeStart): Promise<Episode | FailedEpisode> => {
-    const episode = await orFailed(start, () => growEpisode(rollout, drawn, start));
+    const episode = await orFailed(start, () => withOutcome(growEpisode(rollout, drawn, start)));
     done += 1;
     setting.onProgress?.(done, starts.length);
     return episode;
@@ -113,6 +113,13 @@ async function playTasks(
   const episodes = played.filter((one) => "nodes" in one);
   await judging?.settle(episodes);
   return { episodes, failed, scores: scoresOf(episodes, { ...setting, split, failed: failed.length }) };
+}
+
+/** @throws ServiceError if nothing rewards the episode of a program: it is neither a success nor a failure of the team */
+async function withOutcome(played: Promise<Episode>): Promise<Episode> {
+  const episode = await played;
+  if (episode.ends.length > 0) return episode;
+  throw new ServiceError("Nothing rewards the episode: its program gave no reward.");
 }
 
 /** A task's first episode has the same id and key whatever the number of samples. */

@@ -54,6 +54,13 @@ async function readTasks(file: string): Promise<readonly Json[]> {
   throw new TroupeError("bad_data", `${file} has no tasks`);
 }
 
+const unknownOutcome = {
+  key: "reward",
+  problem:
+    "without a reward of the program's own, evaluations count no episode as a success, and every score is 0",
+  fix: "compare the judge's verdicts instead (`judge.evaluation: true`), or give `reward` a module that grades episodes",
+};
+
 function environmentOf(
   options: CommandOptions,
   tasks: Readonly<Record<string, TaskSource<Json>>>,
@@ -71,6 +78,7 @@ function environmentOf(
     name: command.name,
     seats: Object.fromEntries(seats.map((name) => [name, seat])),
     tasks,
+    ...(reward === "none" ? { warnings: [unknownOutcome] } : {}),
     about: (task) => ({ problem: typeof task === "string" ? task : JSON.stringify(task, null, 2) }),
     start: (task) => ({ task, score: 0, success: false, reason: null, output: "" }),
     // The program decides; what roles see at first is unknown, and for estimates it is the task.
