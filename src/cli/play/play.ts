@@ -51,11 +51,11 @@ async function playWithRun(given: string | undefined, options: PlayArguments, ru
 }
 
 async function play(game: Game, others: (game: Game) => Actor, { role, seed }: PlayArguments): Promise<void> {
-  const { name, drive } = game.environment;
-  if (drive !== undefined)
+  const { environment } = game;
+  if (environment.drive !== undefined)
     throw new TroupeError(
       "unsupported",
-      `${name} is played by its own program, in which nobody can take a seat.`,
+      `${environment.name} is played by its own program, in which nobody can take a seat.`,
     );
   using person = askPerson(process.stdin, process.stdout);
   await withServices((services) => {
