@@ -75,7 +75,7 @@ interface ShowArguments {
 }
 
 /** `troupe coach show RUN`: what a run's judge said about each action, and its answers that were no verdict. */
-export function showCommand(): Command {
+function showCommand(): Command {
   return new Command("show")
     .description("print the verdicts of a run, with their reasons, and answers that were none")
     .argument("<run>", "name or folder of a run")

@@ -143,7 +143,7 @@ function savedAt({ step, environment }: Weights): string {
 }
 
 /** The figures of an evaluation for people. */
-export function scoreLines(name: string, scores: Scores): string[] {
+function scoreLines(name: string, scores: Scores): string[] {
   const row: Evaluation = { schema_version: schemaVersion, step: 0, moment: "after", team: name, ...scores };
   const turns = scores.successByTurn.map((share, turn) => `${turn + 1}: ${showShare(share)}`);
   return [
@@ -155,7 +155,7 @@ export function scoreLines(name: string, scores: Scores): string[] {
   ];
 }
 
-export function failureLines({ failed, judged, unjudged, calibration, services }: Scores): string[] {
+function failureLines({ failed, judged, unjudged, calibration, services }: Scores): string[] {
   return [
     ...(failed === undefined ? [] : [failedNote(failed)]),
     ...(judged === undefined ? [] : [`mean score of the judge ${judged.toFixed(3)}`]),

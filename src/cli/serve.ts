@@ -152,7 +152,7 @@ export interface LogOptions {
   readonly quiet?: boolean;
 }
 
-export function printStart(started: Started, { json, quiet }: LogOptions): void {
+function printStart(started: Started, { json, quiet }: LogOptions): void {
   const { keys, ...shown } = started;
   if (json) return printEvent("listening", { ...shown, keys: keys.length });
   const { url, models, engine, folder } = started;
@@ -194,7 +194,7 @@ function howTo({ host, port, url, models: [model = ""], keys }: Started): readon
 }
 
 /** The log of a server. */
-export function serverLog({ json, quiet }: LogOptions): (event: ServerEvent) => void {
+function serverLog({ json, quiet }: LogOptions): (event: ServerEvent) => void {
   return (event) => {
     if (quiet === true && event.event !== "failure") return;
     const { event: name, ...more } = event;
@@ -204,7 +204,7 @@ export function serverLog({ json, quiet }: LogOptions): (event: ServerEvent) => 
 }
 
 /** After the first Ctrl-C. */
-export function printStopping(
+function printStopping(
   { models, unfinished }: ReturnType<TinkerServer["state"]>,
   { json, quiet }: LogOptions,
 ): void {

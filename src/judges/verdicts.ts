@@ -78,7 +78,7 @@ function failureIn(recorded: unknown): string | null {
 }
 
 /** A recorded verdict or failure; null: neither. */
-export function asVerdict(value: unknown): Verdict | null {
+function asVerdict(value: unknown): Verdict | null {
   const failure = failureIn(value);
   return failure === null ? asScore(value) : { failure };
 }
@@ -167,7 +167,7 @@ function verdictsIn(answer: unknown): readonly Verdict[] | null {
 }
 
 /** Answers of a coach that are no verdicts, kept with the run's verdicts so that people can see what it said. */
-export const rejectedSchema = z.object({
+const rejectedSchema = z.object({
   /** Why it is no verdict. */
   problem: z.string(),
   text: z.string(),

@@ -30,7 +30,7 @@ interface ListedConfig {
   readonly downloaded: boolean;
 }
 
-export async function listDatasets({ json }: { readonly json?: boolean }): Promise<void> {
+async function listDatasets({ json }: { readonly json?: boolean }): Promise<void> {
   const listed = await Promise.all(problemSets.map(listedOf));
   if (json) return printJson(listed);
   const columns = ["name", "config", "licence", "splits and rows", "here"].map((title) => ({ title }));

@@ -169,7 +169,7 @@ const mostSeconds = 60;
 const leastMemory = 2 ** 29;
 
 /** @throws TroupeError `no_sandbox` if nothing on this machine can isolate programs */
-export async function openSolutionRunner(): Promise<SolutionRunner> {
+async function openSolutionRunner(): Promise<SolutionRunner> {
   const sandbox = await openProvedSandbox();
   return {
     run: async (problem, solution, signal) => reasonOf(await grade(sandbox, problem, solution, signal)),

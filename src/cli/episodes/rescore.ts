@@ -173,7 +173,7 @@ export interface OpenedJudge extends AsyncDisposable {
 const ownJudge = "own";
 
 /** Whether `key=value` is an option of the judge. */
-export function isOfJudge(change: string): boolean {
+function isOfJudge(change: string): boolean {
   return change.startsWith("judge.");
 }
 
@@ -183,7 +183,7 @@ export function isOfJudge(change: string): boolean {
  * @param settings `own`, or settings in YAML; undefined: no judge, or `own` if there are changes
  * @throws TroupeError `in_use` if a process is writing the run, `bad_arguments` if it has no judge of its own
  */
-export async function judgeFor(
+async function judgeFor(
   directory: string,
   { recipe, environment }: Pick<ResolvedRecipe, "recipe" | "environment">,
   settings: string | undefined,

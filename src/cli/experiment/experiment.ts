@@ -203,7 +203,7 @@ function seedList(text: string): readonly number[] {
 }
 
 /** `troupe experiment --dry-run`: what is left to do. Nothing runs and nothing is written. */
-export function printPlan({ results, wanted, todo, share, folders }: Undertaking, json: boolean): void {
+function printPlan({ results, wanted, todo, share, folders }: Undertaking, json: boolean): void {
   const cells = wanted.map((cell) => ({
     column: cell.column,
     row: cell.row,
@@ -234,7 +234,7 @@ export function printPlan({ results, wanted, todo, share, folders }: Undertaking
 }
 
 /** A warning if the requested concurrent cells do not fit in free memory; otherwise nothing. */
-export function memoryWarning({ todo, share }: Pick<Undertaking, "todo" | "share">): string[] {
+function memoryWarning({ todo, share }: Pick<Undertaking, "todo" | "share">): string[] {
   const memory = memoryAtOnce(todo, share.jobs);
   const free = process.availableMemory();
   if (memory <= free) return [];

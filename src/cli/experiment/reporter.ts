@@ -111,9 +111,9 @@ export interface ExperimentState {
 }
 
 /** The state that a screen shows of an experiment, reduced from its events. */
-export const noExperiment: ExperimentState = { cells: 0, done: 0, failed: 0, jobs: 1, running: [], took: [] };
+const noExperiment: ExperimentState = { cells: 0, done: 0, failed: 0, jobs: 1, running: [], took: [] };
 
-export function advance(state: ExperimentState, event: ExperimentEvent): ExperimentState {
+function advance(state: ExperimentState, event: ExperimentEvent): ExperimentState {
   switch (event.type) {
     case "planned":
       return { ...state, cells: event.cells, done: event.done, jobs: event.share.jobs };
@@ -145,7 +145,7 @@ export function advance(state: ExperimentState, event: ExperimentEvent): Experim
  * Seconds left, estimated from finished cells: a cell takes as long as those of its row and column, else of its row,
  * else as the mean of all. Null before the first is done.
  */
-export function secondsLeft({ took, jobs }: ExperimentState, left: readonly Cell[]): number | null {
+function secondsLeft({ took, jobs }: ExperimentState, left: readonly Cell[]): number | null {
   if (took.length === 0) return null;
   const mean = (alike: (cell: Cell) => boolean): number | null => {
     const found = took.filter(({ cell }) => alike(cell));
@@ -165,7 +165,7 @@ function showCell({ column, row, seed }: Cell): string {
 }
 
 /** Plain lines for an event; most events have none. */
-export function linesOf(event: ExperimentEvent, state: ExperimentState): string[] {
+function linesOf(event: ExperimentEvent, state: ExperimentState): string[] {
   switch (event.type) {
     case "planned":
       return [plannedLine(event)];
@@ -218,7 +218,7 @@ function successText({ success, tasks }: CellNumbers): string {
 }
 
 /** @param left seconds; null: not yet known */
-export function panelLines(state: ExperimentState, columns: number, left: number | null): string[] {
+function panelLines(state: ExperimentState, columns: number, left: number | null): string[] {
   const { done, cells, failed, running } = state;
   const label = [
     `${done} of ${cells} cells`,

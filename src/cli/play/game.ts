@@ -206,7 +206,7 @@ export function trainedActor(game: Game, { resolved, engine, policies }: Trained
  * Returns undefined if the line is not a tool call. A call of an unknown tool is still a call: its error message is the one
  * that models get.
  */
-export function callIn(text: string, tools: readonly Tool[]): Reply | undefined {
+function callIn(text: string, tools: readonly Tool[]): Reply | undefined {
   const [, name, rest = ""] = /^\/([\w-]+)\s*([^]*)$/.exec(text) ?? [];
   if (name === undefined || tools.length === 0) return undefined;
   const tool = tools.find((one) => one.name === name);

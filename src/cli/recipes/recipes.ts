@@ -62,7 +62,7 @@ function terminalColumns(): number {
 }
 
 /** @param text the recipe's file */
-export function recipeLines(recipe: Listed, text: string, width: number): string[] {
+function recipeLines(recipe: Listed, text: string, width: number): string[] {
   const { name, file, description, environment, algorithm } = recipe;
   const what = algorithm === null ? "no reinforcement" : `${algorithm} trains ${trained(recipe)}`;
   return [

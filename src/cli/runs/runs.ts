@@ -69,7 +69,7 @@ export interface ListedRun {
 }
 
 /** One line per run: what it trains, how far it is, and its success. */
-export async function listedRun(summary: RunSummary): Promise<ListedRun> {
+async function listedRun(summary: RunSummary): Promise<ListedRun> {
   const { directory } = summary;
   const recipe = (await orNothing(readRecipe(directory))) as RecipeParts | undefined;
   const evaluations = (await orNothing(readEvaluations(directory))) ?? [];
@@ -119,7 +119,7 @@ function changeTime(directory: string): string {
   return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();
 }
 
-export function listTable(runs: readonly ListedRun[], width = terminalWidth()): string[] {
+function listTable(runs: readonly ListedRun[], width = terminalWidth()): string[] {
   const right = { align: "right" as const };
   const columns = [
     { title: "run", cut: { after: 2, least: 16 } },

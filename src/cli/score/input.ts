@@ -175,7 +175,7 @@ function guarded<T>(promise: Promise<T>): Promise<T> {
  * @param schema of the checked part of the line; for anything but a zod schema the expectation is unknown
  * @param base path of that part in the line
  */
-export function explainJson(
+function explainJson(
   { issues }: z.ZodError,
   value: unknown,
   schema: unknown,

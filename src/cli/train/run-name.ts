@@ -116,7 +116,7 @@ export interface Extension {
  * @param isChosen whether the command line gives the warm-up; otherwise the run keeps its own
  * @throws TroupeError `bad_arguments` if the run cannot be extended to this recipe
  */
-export async function extend(
+async function extend(
   recipe: Recipe,
   directory: string,
   changed: readonly RecipeDifference[],

@@ -197,7 +197,7 @@ const flags = [
 ] as const;
 
 /** The flags of MAGRPO's training scripts, which win over `--override`. */
-export function withPublishedFlags(command: Command): Command {
+function withPublishedFlags(command: Command): Command {
   for (const [flag, meaning] of flags) {
     command.addOption(new Option(flag, meaning).helpGroup("Flags of MAGRPO's scripts:"));
   }
@@ -205,7 +205,7 @@ export function withPublishedFlags(command: Command): Command {
 }
 
 /** The flags as overrides. */
-export function overridesOf(given: PublishedFlags): readonly string[] {
+function overridesOf(given: PublishedFlags): readonly string[] {
   const { model_name: model, num_epochs: epochs, num_turns: turns, turn_gradient_weights: weights } = given;
   return [
     ...(model === undefined ? [] : [`model.name=${model}`]),

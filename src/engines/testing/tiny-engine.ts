@@ -256,7 +256,7 @@ interface SavedTiny {
   readonly maxLength: number;
 }
 
-export async function save(
+async function save(
   { model, optimizer, text, info, version }: TinyPolicy,
   { folder, name }: SavePlace,
   kind: SavedPolicy["kind"],
@@ -292,7 +292,7 @@ export interface LoadedTiny {
 }
 
 /** @throws TroupeError `bad_model` if the file is missing or invalid */
-export async function load({ saved, folder }: StoredPolicy): Promise<LoadedTiny> {
+async function load({ saved, folder }: StoredPolicy): Promise<LoadedTiny> {
   const file = path.join(folder, saved.location);
   try {
     const found = JSON.parse(await readFile(file, "utf8")) as SavedTiny;
@@ -316,7 +316,7 @@ export async function load({ saved, folder }: StoredPolicy): Promise<LoadedTiny>
 }
 
 /** Replaces weights and version, and the optimizer's state if there is one. */
-export function restore(
+function restore(
   policy: TinyPolicy,
   { model, optimizer, version }: LoadedTiny,
   kind: SavedPolicy["kind"],

@@ -182,7 +182,7 @@ export function checkRequest(request: SampleRequest, { vocabularySize, maxLength
   if (wrong !== undefined) throw new TroupeError("bad_arguments", `${wrong} is out of its range.`);
 }
 
-export function checkIds(ids: Iterable<number>, vocabularySize: number, where: string): void {
+function checkIds(ids: Iterable<number>, vocabularySize: number, where: string): void {
   for (const id of ids) {
     if (Number.isSafeInteger(id) && id >= 0 && id < vocabularySize) continue;
     throw new TroupeError(

@@ -79,7 +79,7 @@ function profileOf({ profile }: Pick<TinkerSettings, "profile">): Profile {
 const bytesPerParameter = 2 * 3 * 4;
 const otherBytes = 2 ** 28;
 
-export function serverWeights(settings: TinkerSettings): ServerWeights {
+function serverWeights(settings: TinkerSettings): ServerWeights {
   const { savesWithModel = false }: Profile = profiles[settings.profile];
   return {
     locate: (saved) => {

@@ -63,7 +63,7 @@ export interface Profile {
 }
 
 /** Critics need a value head that no other server has in this form; stop texts need stop tokens beside them. */
-export const capabilities: EngineCapabilities = {
+const capabilities: EngineCapabilities = {
   wholeModel: false,
   adapters: true,
   losses: ["cross_entropy", "importance_sampling", "ppo", "cispo"],
@@ -77,7 +77,7 @@ export const capabilities: EngineCapabilities = {
   dualClip: true,
 };
 
-export const remote: Omit<Profile, "title"> = {
+const remote: Omit<Profile, "title"> = {
   ran: false,
   startedBy: "cluster",
   encoding: "protobuf",
@@ -101,12 +101,12 @@ export const remote: Omit<Profile, "title"> = {
 };
 
 /** An adapter has all projections. */
-export const allModules: readonly (readonly string[])[] = [projections];
+const allModules: readonly (readonly string[])[] = [projections];
 
 /** An adapter has those of the attention, of the layer between, or both. */
-export const parts: readonly (readonly string[])[] = [projections.slice(0, 4), projections.slice(4)];
+const parts: readonly (readonly string[])[] = [projections.slice(0, 4), projections.slice(4)];
 
-export const troupe: Profile = {
+const troupe: Profile = {
   title: "Troupe",
   ran: true,
   startedBy: "anyone",
@@ -134,7 +134,7 @@ export const troupe: Profile = {
  * cross_entropy, are not computed as documented, so it is always replaced. An older sampler would overwrite the model,
  * which never happens here: a policy has one sampler.
  */
-export const skyrlJax: Profile = {
+const skyrlJax: Profile = {
   ...remote,
   title: "SkyRL (JAX)",
   ran: true,
@@ -158,7 +158,7 @@ export const skyrlJax: Profile = {
 };
 
 /** Of the backends that share SkyRL's trainer. */
-export const trainerAdam = {
+const trainerAdam = {
   beta1: 0.9,
   beta2: 0.999,
   epsilon: 1e-8,
@@ -170,7 +170,7 @@ export const trainerAdam = {
  * SkyRL with the FSDP backend (commit a9564572e): one policy per server, whole or an adapter. A step sets only the
  * learning rate; the rest are the server's defaults.
  */
-export const skyrlFsdp: Profile = {
+const skyrlFsdp: Profile = {
   ...remote,
   title: "SkyRL (FSDP)",
   encoding: "json",
@@ -191,7 +191,7 @@ export const skyrlFsdp: Profile = {
 };
 
 /** The hosted service: adapters of scale 32 on the attention, the layer between, or both. */
-export const hosted: Profile = {
+const hosted: Profile = {
   ...remote,
   title: "Tinker",
   startedBy: "service",

@@ -81,7 +81,7 @@ export interface Location {
 }
 
 /** `tinker://…`, with `#{…}` if there is more to say. */
-export function locationOf({ path, origin, server }: Location): string {
+function locationOf({ path, origin, server }: Location): string {
   if (origin === undefined && server === undefined) return path;
   return `${path}#${encodeURIComponent(JSON.stringify({ origin, server }))}`;
 }

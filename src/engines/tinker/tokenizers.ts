@@ -131,7 +131,7 @@ function another({ directory, told }: Checked, how: string, cause?: unknown): Tr
 }
 
 /** Whether it has the form of a model's name on the hub. */
-export function mayBeOnHub(name: string): boolean {
+function mayBeOnHub(name: string): boolean {
   return /^\w[\w.-]*\/\w[\w.-]*$/.test(name);
 }
 

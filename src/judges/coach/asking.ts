@@ -148,7 +148,7 @@ function tokensOf(characters: number, counted: number | null): number {
 const mostAnswers = 10;
 const fewestQuestions = 3;
 
-export class Rejections {
+class Rejections {
   readonly #show: string | undefined;
   #problem = "";
   #answers = 0;

@@ -114,7 +114,7 @@ const usualPatience = 10_000;
 const longestResponse = 2 ** 20;
 
 /** @returns the body of the response @throws SinkError if the receiver did not take it */
-export async function post(
+async function post(
   { url, headers, patience = usualPatience }: Receiver,
   body: Buffer,
 ): Promise<Buffer> {

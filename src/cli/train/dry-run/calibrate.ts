@@ -264,7 +264,7 @@ export function tokensIn(data: readonly Datum[]): number {
   );
 }
 
-export async function secondsOf(work: () => Promise<void>): Promise<number> {
+async function secondsOf(work: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await work();
   return (performance.now() - start) / 1000;

@@ -167,7 +167,7 @@ function measuredLine({ tokens, of, spread }: Calibration["measured"]): string {
 const gpu: GpuName = "h100";
 
 /** The dry run of a recipe that trains elsewhere, or whose models or data are not here: nothing is measured. */
-export async function dryRunElsewhere(resolved: PlannedRecipe, json: boolean): Promise<void> {
+async function dryRunElsewhere(resolved: PlannedRecipe, json: boolean): Promise<void> {
   const plan = await planCluster(resolved, { gpu });
   const { missing } = resolved;
   const warnings = [...recipeWarnings(resolved), ...plan.warnings];

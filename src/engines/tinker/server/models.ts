@@ -138,7 +138,7 @@ interface Waiting {
  * Requests of a model start in the order of their numbers, in whatever order they arrive. A number that never arrives,
  * because a client used it up for a request that it could not send, holds up those after it for a while only.
  */
-export class Turns {
+class Turns {
   readonly #waiting = new Map<number, Waiting>();
   #next: number;
   /** Since when the next number is waited for. */
