@@ -85,6 +85,24 @@ describe("while the engine works", () => {
   });
 });
 
+describe("loading and saving", () => {
+  test.each<readonly [string, (engine: LocalEngine) => Promise<unknown>]>([
+    ["a checkpoint", (engine) => engine.checkpoint("q", { folder, name: "whole" })],
+    ["a new policy", (engine) => engine.createPolicy({ name: "r", model })],
+    ["a copy", (engine) => engine.copy("q")],
+  ])("waits for nothing that another policy was asked later: %s", async (_, work) => {
+    const engine = await engineWithPolicy();
+    await engine.createPolicy({ name: "q", model });
+    const ended: string[] = [];
+    await Promise.all([
+      work(engine).then(() => ended.push("whole")),
+      engine.forwardBackward([someDatum("p")], { type: "cross_entropy" }).then(() => ended.push("trained")),
+      engine.sample(request(1)).then(() => ended.push("sampled")),
+    ]);
+    expect(ended[0]).toBe("whole");
+  });
+});
+
 function made(name: string, seed: number): PolicyOptions {
   return { name, model, adapter: { ...adapter, seed } };
 }

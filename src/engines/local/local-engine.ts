@@ -302,14 +302,18 @@ export class LocalEngine implements Engine {
 
   /** In turn (verb-order.ts); the native engine then takes jobs in the order of the calls. */
   #read<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#order.read(policies, () => this.#ifOpen(work), signal);
+    return this.#order.read(policies, () => this.#afterAlone(work), signal);
   }
 
   #change<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#order.change(policies, () => this.#ifOpen(work), signal);
+    return this.#order.change(policies, () => this.#afterAlone(work), signal);
   }
 
-  /** Verbs that load or save run one at a time: adapters share bases, and a save may be what the next verb opens. */
+  /**
+   * Verbs that load or save run one at a time: adapters share bases, and a save may be what the next verb opens. Others
+   * wait too, whatever their policy: otherwise each of a save's many short jobs would queue behind another policy's long
+   * one, and a save of a second would take minutes while others train.
+   */
   #readAlone<T>(policy: PolicyName, work: () => Promise<T>): Promise<T> {
     return this.#order.read([policy], () => this.#alone(work));
   }
@@ -318,13 +322,14 @@ export class LocalEngine implements Engine {
     return this.#order.change([policy], () => this.#alone(work));
   }
 
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#lastAlone.then(() => this.#ifOpen(work));
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#afterAlone(work);
     this.#lastAlone = result.catch(() => undefined);
     return result;
   }
 
-  async #ifOpen<T>(work: () => Promise<T>): Promise<T> {
+  async #afterAlone<T>(work: () => Promise<T>): Promise<T> {
+    await this.#lastAlone;
     this.#jobs.rejectIfClosed();
     return work();
   }
