@@ -2,13 +2,14 @@
  * Archives of directories, of plain files alone: links may lead anywhere. One that a server sends is read without its
  * compression, and no more of it than an honest one can have.
  */
-import { readdir } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline as connected, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createZstdDecompress } from "node:zlib";
 import type { TarHeader } from "modern-tar";
-import { packTar, unpackTar } from "modern-tar/fs";
+import { packTar, unpackTar, type TarSource } from "modern-tar/fs";
 import { bounded } from "../../../calls/http.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import { showBytes } from "../../../format.ts";
@@ -22,15 +23,25 @@ export async function* tarOf(directory: string): AsyncGenerator<Buffer> {
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
-  const sources = files
-    .toSorted()
-    .map((source) => ({ type: "file" as const, source, target: relative(directory, source) }));
-  yield* packTar(sources, { map: anonymous }) as AsyncIterable<Buffer>;
+  const sources = await Promise.all(
+    files.toSorted().map((source) => sourceOf(source, relative(directory, source))),
+  );
+  yield* packTar(sources) as AsyncIterable<Buffer>;
 }
 
-/** Without the rights of the file and its owner: they are of this machine. */
-function anonymous({ name, size, mtime = new Date(0) }: TarHeader): TarHeader {
-  return { name, size, mtime, type: "file" };
+/**
+ * As a stream, without the file's rights and owner, which are of this machine. From its path, the second of two
+ * hard-linked files would become a link.
+ */
+async function sourceOf(source: string, target: string): Promise<TarSource> {
+  const { size, mtime } = await lstat(source);
+  if (size === 0) return { type: "content", content: "", target, mtime };
+  return { type: "stream", content: Readable.from(contentsOf(source)), size, target, mtime };
+}
+
+/** Opened when its turn comes. */
+async function* contentsOf(source: string): AsyncGenerator<Buffer> {
+  yield* createReadStream(source) as AsyncIterable<Buffer>;
 }
 
 /**
@@ -40,13 +51,19 @@ function anonymous({ name, size, mtime = new Date(0) }: TarHeader): TarHeader {
  */
 export async function extractTar(archive: AsyncIterable<Uint8Array>, directory: string): Promise<void> {
   let entries = 0;
-  const filter = ({ name, type }: TarHeader): boolean => {
+  const names = new Set<string>();
+  const filter = ({ name: given, type, pax = {} }: TarHeader): boolean => {
     if (++entries > mostEntries) throw damaged(`it has more than ${mostEntries} entries`);
     if (type === "directory") return false;
-    if (type !== "file") throw damaged(`${JSON.stringify(name)} is not a plain file`);
-    const parts = name.replace(/^\.\//, "").split("/");
-    if (name.includes("\\") || parts.some((part) => ["", ".", ".."].includes(part)))
-      throw damaged(`the name ${JSON.stringify(name)} leads elsewhere`);
+    const isSparse = Object.keys(pax).some((key) => key.startsWith("GNU.sparse."));
+    if (type !== "file" || isSparse) throw damaged(`${JSON.stringify(given)} is not a plain file`);
+    const name = given.replace(/^\.\//, "");
+    const leadsElsewhere = name.split("/").some((part) => ["", ".", ".."].includes(part));
+    // A drive's letter or a backslash would be changed, and might make it another file's name.
+    if (leadsElsewhere || /[\\\0]|^[a-z]:/i.test(name))
+      throw damaged(`the name ${JSON.stringify(given)} leads elsewhere`);
+    if (names.has(name)) throw damaged(`it has ${JSON.stringify(name)} twice`);
+    names.add(name);
     return true;
   };
   try {

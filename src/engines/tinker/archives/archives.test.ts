@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
@@ -79,6 +79,30 @@ describe("archives", () => {
     }
   });
 
+  it("hold both of two hard-linked files", async () => {
+    for (const length of [0, 5, 100_000]) {
+      const [from, to] = [fresh(), fresh()];
+      writeFileSync(join(from, "a"), "x".repeat(length));
+      linkSync(join(from, "a"), join(from, "b"));
+      await extractTar(cut(await bytesOf(tarOf(from)), 1000), to);
+      for (const name of ["a", "b"]) expect(readFileSync(join(to, name)).length).toBe(length);
+    }
+  });
+
+  it("in which one file would hide another, or a file is not whole, are rejected", async () => {
+    const from = fresh();
+    writeFileSync(join(from, "aa"), "x");
+    const good = await bytesOf(tarOf(from));
+    const second = changed(good.subarray(0, 512), "./aa", "0");
+    const twice = Buffer.concat([good.subarray(0, 1024), second, good.subarray(512)]);
+    expect(await failure("bad_model", () => extractTar(cut(twice, 512), fresh()))).toContain("twice");
+    writeFileSync(join(from, "aa"), Buffer.alloc(2 ** 20));
+    truncateSync(join(from, "aa"), 2 ** 21);
+    const { stdout } = spawnSync("tar", ["-cSf", "-", "--format=pax", "-C", from, "aa"]);
+    const sparse = () => extractTar(cut(stdout, 512), fresh());
+    expect(await failure("bad_model", sparse)).toContain("not a plain file");
+  });
+
   it("with names that lead elsewhere, links, or a missing end are rejected", async () => {
     const from = fresh();
     writeFileSync(join(from, "aa"), "x");
@@ -90,6 +114,7 @@ describe("archives", () => {
       [renamed("/b"), "leads elsewhere"],
       [renamed("c/./b"), "leads elsewhere"],
       [renamed("c\\..\\b"), "leads elsewhere"],
+      [renamed("c:b"), "leads elsewhere"],
       [renamed("b", "2"), "not a plain file"],
       [good.subarray(0, 600), "truncated"],
       [good.subarray(0, 1024), "truncated"],
