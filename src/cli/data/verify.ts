@@ -9,7 +9,15 @@ import { withPreamble, type CodeProblem } from "../../data/problem.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
 import { checkSplit } from "../../data/slices.ts";
 import { sourceOf } from "../../data/task-sources.ts";
-import { hasFindings, overlapReport, verifySplit, type NamedSource, type OverlapReport, type RunSolution, type SplitReport } from "../../data/verify.ts";
+import {
+  hasFindings,
+  overlapReport,
+  verifySplit,
+  type NamedSource,
+  type OverlapReport,
+  type RunSolution,
+  type SplitReport,
+} from "../../data/verify.ts";
 import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
 import { comparisons, gradeWithInput } from "../../environments/code/grading/stdin.ts";
 import { openProvedSandbox } from "../../environments/sandbox-of.ts";

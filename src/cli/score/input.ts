@@ -175,12 +175,7 @@ function guarded<T>(promise: Promise<T>): Promise<T> {
  * @param schema of the checked part of the line; for anything but a zod schema the expectation is unknown
  * @param base path of that part in the line
  */
-function explainJson(
-  { issues }: z.ZodError,
-  value: unknown,
-  schema: unknown,
-  base: Path = [],
-): string {
+function explainJson({ issues }: z.ZodError, value: unknown, schema: unknown, base: Path = []): string {
   const [issue] = issues;
   if (issue === undefined) return "not understood";
   const shape = schema instanceof z.ZodType ? jsonSchemaOf(schema) : {};

@@ -114,10 +114,7 @@ const usualPatience = 10_000;
 const longestResponse = 2 ** 20;
 
 /** @returns the body of the response @throws SinkError if the receiver did not take it */
-async function post(
-  { url, headers, patience = usualPatience }: Receiver,
-  body: Buffer,
-): Promise<Buffer> {
+async function post({ url, headers, patience = usualPatience }: Receiver, body: Buffer): Promise<Buffer> {
   const compressed = new Uint8Array(gzipSync(body));
   const own = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
   const signal = AbortSignal.timeout(patience);
