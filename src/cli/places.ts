@@ -134,11 +134,16 @@ export async function findRun(given: string, folder: string): Promise<string> {
   }
   const names = (await listRuns(folder)).map((run) => run.name);
   const hint =
-    didYouMean(given, names) ?? (names.length === 0 ? noRuns(folder)[0] : `there are ${names.join(", ")}`);
+    names.length === 0
+      ? `there is none at all in ${resolve(folder)}; ${firstRun(folder)}`
+      : (didYouMean(given, names) ?? `there are ${names.join(", ")}`);
   throw new TroupeError("bad_arguments", `there is no run ${given} in ${folder}; ${hint}`);
 }
 
 export function noRuns(folder: string): string[] {
-  const creating = command("train", "plan-path", ...runsOption(folder));
-  return [`no runs in ${folder}; \`${creating}\` creates one`];
+  return [`no runs in ${folder}; ${firstRun(folder)}`];
+}
+
+function firstRun(folder: string): string {
+  return `\`${command("train", "plan-path", ...runsOption(folder))}\` creates one`;
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { command } from "../command-line.ts";
 import { showLines } from "../format.ts";
 import { didYouMean } from "../nearest.ts";
 import { checkCommand } from "./check/check.ts";
@@ -55,17 +56,25 @@ export function makeProgram(): Command {
     .version(version())
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
-    .showHelpAfterError("`troupe COMMAND --help` shows its arguments.")
+    .showHelpAfterError(`\`${command("--help")}\` lists the commands.`)
     .configureOutput({ outputError: (text, write) => write(showLines(text + hintFor(text))) })
     .configureHelp(helpConfiguration)
     .exitOverride();
   for (const make of commands) {
-    const command = make().copyInheritedSettings(program);
-    for (const inner of command.commands) inner.copyInheritedSettings(program);
-    program.addCommand(command);
+    const made = make().copyInheritedSettings(program);
+    showHelpHint(made, made.name());
+    for (const inner of made.commands) {
+      inner.copyInheritedSettings(program);
+      showHelpHint(inner, made.name(), inner.name());
+    }
+    program.addCommand(made);
   }
   program.addCommand(completeCommand(program), { hidden: true });
   return program;
+}
+
+function showHelpHint(made: Command, ...names: readonly string[]): void {
+  made.showHelpAfterError(`\`${command(...names, "--help")}\` shows its arguments.`);
 }
 
 function hintFor(text: string): string {
@@ -75,8 +84,8 @@ function hintFor(text: string): string {
 /** A command that also works alone takes a misspelt inner command for an argument. */
 function innerCommandHint(text: string): string {
   const [, name = "", word = ""] = /too many arguments for '([\w-]+)'.*: ([^\s,]+)\.$/m.exec(text) ?? [];
-  const command = commands.map((make) => make()).find((each) => each.name() === name);
-  const known = command?.commands.map((each) => each.name()) ?? [];
+  const outer = commands.map((make) => make()).find((each) => each.name() === name);
+  const known = outer?.commands.map((each) => each.name()) ?? [];
   if (known.length === 0) return "";
   return `(${didYouMean(word, known) ?? `Commands of ${name}: ${known.join(", ")}`})\n`;
 }

@@ -148,7 +148,11 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["no role planer; did you mean `planner`?"],
     ],
     ["nothing to play", ["play"], ["name a recipe or an environment"]],
-    ["no runs to compare", ["runs", "compare"], ["missing required argument 'runs'", "COMMAND --help"]],
+    [
+      "no runs to compare",
+      ["runs", "compare"],
+      ["missing required argument 'runs'", "`troupe runs compare --help`"],
+    ],
     ["a folder that is neither run nor model", ["eval", "."], ["neither a run (no recipe.yaml) nor a model"]],
     ["a misspelt inner command", ["runs", "plto"], ["did you mean `plot`?"]],
     ["one run to compare", ["runs", "compare", "a"], ["there is no run a"]],
