@@ -230,7 +230,7 @@ function panelLines(state: ExperimentState, columns: number, left: number | null
     "",
     `${bar(done, cells, Math.max(10, Math.min(40, columns - 44)))} ${label}`,
     ...running.map(({ cell, run }) => `  ${showCell(cell).padEnd(names)}  ${runText(run)}`),
-    styleText("dim", "Ctrl-C finishes the steps, saves and stops; twice: immediately"),
+    styleText("dim", "Ctrl-C saves and stops; twice: at once"),
   ];
 }
 

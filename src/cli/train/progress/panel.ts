@@ -40,7 +40,7 @@ export function panelLines(
     ...measureLines(state),
     ...servers.map(serverLine),
     footLine(state, memory),
-    dim("Ctrl-C finishes the step, saves and stops; twice: immediately"),
+    dim("Ctrl-C saves and stops; twice: at once"),
   ];
 }
 
