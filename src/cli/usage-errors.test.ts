@@ -56,6 +56,19 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ],
     ],
     [
+      "a report's cells, which only its experiment runs",
+      [
+        "experiment",
+        join(import.meta.dirname, "..", "..", "docs", "results", "scaling.json"),
+        "--report",
+        ".",
+        "--dry-run",
+      ],
+      [
+        /scaling\.json is a report, of which this command only makes the pages again: leave --dry-run out, or/,
+      ],
+    ],
+    [
       "a report that does not exist",
       ["experiment", "no.json"],
       ["the report no.json: there is no such file"],

@@ -137,6 +137,15 @@ function filesOf({ options }: Undertaking): ReportFiles {
 /** Regenerates the pages from the JSON alone. */
 async function remake(file: string, options: ExperimentArguments): Promise<void> {
   const report = readReport(file);
+  const { seeds, columns, rows, jobs, from, dryRun } = options;
+  const unused = Object.entries({ seeds, columns, rows, jobs, from, "dry-run": dryRun }).find(
+    ([, value]) => value !== undefined,
+  );
+  if (unused !== undefined)
+    throw new TroupeError(
+      "bad_arguments",
+      `${showPath(file)} is a report, of which this command only makes the pages again: leave --${unused[0]} out, or name the experiment`,
+    );
   printReport(await writeReport(report, options.report ?? dirname(file)), report, options);
 }
 
