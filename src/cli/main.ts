@@ -57,7 +57,7 @@ function enterStartFolder(): void {
 }
 
 /** `main` as a process: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
-async function runProcess(argv: readonly string[]): Promise<void> {
+export async function runProcess(argv: readonly string[]): Promise<void> {
   isRunning = true;
   enterStartFolder();
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
