@@ -1,4 +1,4 @@
-/** Rewards from a judge's verdicts. */
+/** Asks a judge about the actions of an episode, and gives them its verdicts with the rewards that follow (rewards.ts). */
 import type { ActionReward } from "../environments/environment.ts";
 import { ServiceError } from "../errors.ts";
 import type { Episode, EpisodeNode, RewardedAction, Verdict } from "../rollout/episode.ts";

@@ -97,9 +97,9 @@ export interface JudgeUse {
    * role needs the verdict earlier (`momentOf`).
    */
   readonly when?: JudgeMoment | undefined;
-  /** Weight of the outcome in the reward (`mixed-rewards.ts`). Absent: 0. */
+  /** Weight of the outcome in the reward (rewards.ts). Absent: 0. */
   readonly outcomeWeight?: number | undefined;
-  /** What scores are normalised by (`normalise.ts`). Absent: nothing. */
+  /** What scores are normalised by (rewards.ts). Absent: nothing. */
   readonly normalise?: Normalisation | undefined;
   /** Explanations are shown to the roles that act next. Absent: false. */
   readonly comments?: boolean | undefined;

@@ -1,4 +1,4 @@
-/** The table of judges. */
+/** The table of judges that recipes name: options, checks and how each is created. */
 import { measureAttacks } from "./coach/attacks/measure.ts";
 import { coachJudge } from "./coach/coach.ts";
 import { coachOptions } from "./coach/options.ts";
