@@ -1,12 +1,7 @@
 /** Keeps sinks up to date with a run that is being trained, each on its own: one that hangs delays no other. */
-import { createHash } from "node:crypto";
-import fs from "node:fs/promises";
-import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { retrying } from "../calls/retry.ts";
 import { TroupeError, type ServiceError } from "../errors.ts";
-import { appendLines, cutLines } from "../runs/json-lines.ts";
-import { schemaVersion } from "../runs/records.ts";
 import { SinkError, type Sink } from "./sink.ts";
 
 export interface Pace {
@@ -78,29 +73,4 @@ export function messageOf(error: unknown): string {
 /** The end of the run shortens a wait; after it, waits are complete. */
 async function pause(milliseconds: number, ended: AbortSignal): Promise<void> {
   await delay(milliseconds, undefined, ended.aborted ? {} : { signal: ended }).catch(() => {});
-}
-
-export interface Sent {
-  has(key: string): boolean;
-  add(keys: readonly string[]): Promise<void>;
-}
-
-/** @param destination another destination has received nothing */
-export async function openSent(directory: string, sink: string, destination: string): Promise<Sent> {
-  const folder = path.join(directory, "logging");
-  await fs.mkdir(folder, { recursive: true });
-  const name = createHash("sha256").update(destination).digest("hex").slice(0, 8);
-  const file = path.join(folder, `${sink}-${name}.jsonl`);
-  const lines = await cutLines(file, () => true);
-  const known = new Set(lines.flatMap(({ key }) => (typeof key === "string" ? [key] : [])));
-  return {
-    has: (key) => known.has(key),
-    async add(keys) {
-      await appendLines(
-        file,
-        keys.map((key) => ({ schema_version: schemaVersion, key })),
-      );
-      for (const key of keys) known.add(key);
-    },
-  };
 }

@@ -1,4 +1,4 @@
-/** The table of sinks. */
+/** Which sinks a recipe asks for, and how each is opened. */
 import { loggingSettings, type LoggingSettings, type SinkName } from "./settings.ts";
 import type { Sink } from "./sink.ts";
 import { otlpSink } from "./otlp/sink.ts";

@@ -1,12 +1,17 @@
 /**
  * A sink takes a run's records elsewhere. It only reads the run's folder, in a process of its own, so that no service
  * can delay or stop a training. What it could not send stays in the folder and is sent by a later update.
+ *
+ * Here is what sinks share: their interface and errors, the record of what was sent, and a run's numbers and times.
  */
+import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
+import { join } from "node:path";
 import { ServiceError } from "../errors.ts";
+import { appendLines, cutLines } from "../runs/json-lines.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
-import type { Evaluation, StepMetrics, Timing } from "../runs/records.ts";
+import { schemaVersion, type Evaluation, type StepMetrics, type Timing } from "../runs/records.ts";
 
 export interface Sink {
   /** For messages: "TensorBoard". */
@@ -38,6 +43,32 @@ export class SinkError extends ServiceError {
     this.isPermanent = isPermanent;
     this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+/** What a destination has received of a run, by the keys of its points or episodes. */
+export interface Sent {
+  has(key: string): boolean;
+  add(keys: readonly string[]): Promise<void>;
+}
+
+/** The record of what a sink has sent of the run in this folder. Each destination has its own. */
+export async function openSent(directory: string, sink: string, destination: string): Promise<Sent> {
+  const folder = join(directory, "logging");
+  await fs.mkdir(folder, { recursive: true });
+  const name = createHash("sha256").update(destination).digest("hex").slice(0, 8);
+  const file = join(folder, `${sink}-${name}.jsonl`);
+  const lines = await cutLines(file, () => true);
+  const known = new Set(lines.flatMap(({ key }) => (typeof key === "string" ? [key] : [])));
+  return {
+    has: (key) => known.has(key),
+    async add(keys) {
+      await appendLines(
+        file,
+        keys.map((key) => ({ schema_version: schemaVersion, key })),
+      );
+      for (const key of keys) known.add(key);
+    },
+  };
 }
 
 export interface Point {

@@ -7,9 +7,16 @@ import { showText } from "../../format.ts";
 import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
 import type { EpisodeEntry } from "../../runs/episode-entries.ts";
 import { readEpisodeIndex } from "../../runs/read-episodes.ts";
-import { openSent, type Sent } from "../follow.ts";
 import type { OtlpSettings } from "../settings.ts";
-import { readClock, SinkError, type Clock, type TimeInterval, type Sink } from "../sink.ts";
+import {
+  openSent,
+  readClock,
+  SinkError,
+  type Clock,
+  type TimeInterval,
+  type Sink,
+  type Sent,
+} from "../sink.ts";
 import { keyValues, receiverOf, type Receiver } from "./environment.ts";
 import { rejectedSpans, traceRequest, spansOf, type Resource, type Span } from "./request.ts";
 

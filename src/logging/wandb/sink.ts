@@ -6,9 +6,8 @@ import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { readRecipe } from "../../runs/read.ts";
-import { openSent, type Sent } from "../follow.ts";
 import type { WandbSettings } from "../settings.ts";
-import { readClock, readPoints, type Point, type Sink } from "../sink.ts";
+import { openSent, readClock, readPoints, type Point, type Sink, type Sent } from "../sink.ts";
 import { Bridge } from "./bridge.ts";
 
 /** Points of one request. */
