@@ -78,7 +78,7 @@ const rules: readonly Rule[] = [
     pattern: /from "node:readline/,
     instead: "`hearLines` of src/calls/child.ts",
     allowed: {
-      "cli/play/table.ts": "a person's",
+      "cli/person.ts": "a person's",
       "experiments/child.ts": "this program's own",
       "logging/start.ts": "this program's own",
       "logging/wandb/bridge.ts": "a program of ours",

@@ -21,7 +21,7 @@ import type { OpenPolicies } from "../train/policies.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
 import { defaultWeights, findPlace, parsePolicies, weightsFor, type Place } from "./places.ts";
 import { printNote } from "./print.ts";
-import { checkMachine, hasPrograms } from "./services.ts";
+import { checkMachine, hasPrograms } from "./needs.ts";
 
 export interface TeamChoice {
   /** Folder of the runs. */

@@ -1,4 +1,4 @@
-/** Games between a person and the rest of the team. */
+/** Games in the terminal between a person and the rest of the team. */
 import { TroupeError } from "../../errors.ts";
 import { sampleRole } from "../../rollout/act.ts";
 import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../../rollout/setting.ts";
@@ -15,17 +15,9 @@ import { keyAt, rootKey } from "../../random.ts";
 import { showsThinking, textOf, thoughtsIn } from "../../rollout/thinking.ts";
 import type { Role, RoleName } from "../../teams/team.ts";
 import type { Message, Tool } from "../../text/tokenizer.ts";
-import { toolLines } from "../services.ts";
-import {
-  actingRoles,
-  begin,
-  playPhase,
-  type Person,
-  type Game,
-  type Position,
-  type Written,
-  nodeOf,
-} from "./table.ts";
+import { toolLines } from "../needs.ts";
+import type { Person } from "../person.ts";
+import { actingRoles, begin, playPhase, type Game, type Position, type Written, nodeOf } from "./position.ts";
 
 export interface Table extends Game {
   /** The person's role. */

@@ -9,9 +9,10 @@ import type { Role, Team } from "../../teams/team.ts";
 import { withServices } from "../../train/services.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber, recipeOrEnvironment, withOverrideOption, type OverrideOptions } from "../arguments.ts";
+import { askPerson } from "../person.ts";
 import { findRun } from "../places.ts";
 import { withTrainedTeam } from "../trained-team.ts";
-import { askPerson, type Game } from "./table.ts";
+import type { Game } from "./position.ts";
 
 interface PlayArguments extends OverrideOptions {
   readonly role?: string;

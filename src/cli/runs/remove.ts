@@ -9,7 +9,7 @@ import { removeDirectory } from "../../runs/durable.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { findRun } from "../places.ts";
-import { askPerson } from "../play/table.ts";
+import { askPerson } from "../person.ts";
 import { printLines } from "../print.ts";
 
 export function removeCommand(): Command {

@@ -13,7 +13,7 @@ import { withServices } from "../../../train/services.ts";
 import { namedTeams } from "../../../train/teams.ts";
 import { originLines } from "../../data/given.ts";
 import { printJson, printLines, printNote } from "../../print.ts";
-import { checkMachine, toolLines } from "../../services.ts";
+import { checkMachine, toolLines } from "../../needs.ts";
 import { tableLines } from "../../table.ts";
 import { calibrate, type Calibration } from "./calibrate.ts";
 
