@@ -1,4 +1,4 @@
-/** `troupe data`: data sets of programming problems, listed, downloaded, shown and verified. */
+/** `troupe data`: lists data sets of problems; its subcommands download, show and verify them, and make tasks of prediction. */
 import { Command } from "commander";
 import { command } from "../../command-line.ts";
 import { cacheLayout } from "../../data/cache.ts";
@@ -11,8 +11,24 @@ import { showCount } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 import { downloadCommand } from "./download.ts";
-import { showCommand, convertCommand, generateCommand } from "./show.ts";
+import { convertCommand, generateCommand } from "./prediction-tasks.ts";
+import { showCommand } from "./show.ts";
 import { verifyCommand } from "./verify.ts";
+
+export function dataCommand(): Command {
+  const parent = new Command("data")
+    .description("list, download, show and verify data sets")
+    .enablePositionalOptions();
+  parent.addCommand(
+    new Command("list")
+      .description("list the registered data sets")
+      .option("--json", "print one JSON document")
+      .action(listDatasets),
+  );
+  const others = [downloadCommand(), showCommand(), verifyCommand(), generateCommand(), convertCommand()];
+  for (const inner of others) parent.addCommand(inner);
+  return parent;
+}
 
 interface Listed {
   readonly name: string;
@@ -75,20 +91,4 @@ async function openHere(name: string, config: string): Promise<OpenDataset | nul
     if (error instanceof TroupeError && error.code === "bad_data") return null;
     throw error;
   }
-}
-
-/** `troupe data`: data sets of programming problems, listed, downloaded, shown and verified. */
-export function dataCommand(): Command {
-  const parent = new Command("data")
-    .description("list, download, show and verify data sets")
-    .enablePositionalOptions();
-  parent.addCommand(
-    new Command("list")
-      .description("list the registered data sets")
-      .option("--json", "print one JSON document")
-      .action(listDatasets),
-  );
-  const others = [downloadCommand(), showCommand(), verifyCommand(), generateCommand(), convertCommand()];
-  for (const inner of others) parent.addCommand(inner);
-  return parent;
 }
