@@ -303,7 +303,7 @@ function barOf({ mean, interval, dots }: NonNullable<Bar["measured"]>, y: number
   ];
 }
 
-/** Of an axis of shares, in per cent. */
+/** The ticks of an axis of shares, in per cent. */
 export const shareTicks: Axis["ticks"] = [0, 0.25, 0.5, 0.75, 1].map((at) => ({
   at,
   label: at === 1 ? "100 %" : String(100 * at),

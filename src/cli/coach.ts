@@ -156,7 +156,7 @@ function verdictLines(verdict: Verdict | undefined): string[] {
   ];
 }
 
-/** In lines of the width, with something before each. */
+/** Folds a text into lines that fit the width, each after the same beginning. */
 function folded(text: string, before: string): string[] {
   const space = width - before.length;
   // A word longer than a line is broken.

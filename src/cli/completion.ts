@@ -100,7 +100,7 @@ function optionsOf({ options }: Command): readonly string[] {
   return [...options.flatMap(({ long }) => long ?? []), "--help"];
 }
 
-/** By the name of the argument. */
+/** What an argument can be is known by its name. */
 function valuesOf(
   { registeredArguments: all }: Command,
   given: number,

@@ -1,4 +1,4 @@
-/** Help texts that fit the terminal, for existing commands only. */
+/** What `--help` prints: wrapped to the terminal, and nothing for a command that does not exist. */
 import type { Command, Help, HelpConfiguration } from "commander";
 import { wrapped } from "./table.ts";
 

@@ -56,7 +56,7 @@ function enterStartFolder(): void {
   if (isPresentSync(folder)) process.chdir(folder);
 }
 
-/** `main` as a process: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
+/** `main` as a process, which bin/troupe.js starts: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
 export async function runProcess(argv: readonly string[]): Promise<void> {
   isRunning = true;
   enterStartFolder();

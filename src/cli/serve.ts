@@ -203,7 +203,7 @@ function serverLog({ json, quiet }: LogOptions): (event: ServerEvent) => void {
   };
 }
 
-/** After the first Ctrl-C. */
+/** The first Ctrl-C says what the server still waits for. */
 function printStopping(
   { models, unfinished }: ReturnType<TinkerServer["state"]>,
   { json, quiet }: LogOptions,

@@ -1,7 +1,7 @@
 /**
  * GPUs, memory, hours and price of a run in closed form.
  *
- * Sources: operations per token as in train/estimate-work.ts (2·P forward, 6·P with a backward pass, 4·P for an adapter);
+ * Sources: operations per token as in train/estimate.ts (2·P forward, 6·P with a backward pass, 4·P for an adapter);
  * a whole model with AdamW in mixed precision takes 16 bytes per parameter (ZeRO, arXiv 1910.02054, section 3.1); decoding
  * reads all weights and the cached keys and values once per token step, so it is bound by memory bandwidth (arXiv 2211.05102,
  * section 2). Recomputing activations costs one more forward pass (arXiv 2205.05198).

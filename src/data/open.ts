@@ -1,4 +1,7 @@
-/** Opens the problems of a split of a recipe's data set. */
+/**
+ * Opens a data set as a recipe or a command names it, registered, of the hub or in files: which configuration and files
+ * it has, and the problems of its splits. Commands can attend the downloads that this takes.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";

@@ -204,7 +204,7 @@ async function fillStore(folder: string, rows: AsyncIterable<MappedRow>): Promis
   await fs.writeFile(places.index, JSON.stringify(index));
 }
 
-/** Of a list of problems: their ids and contents, in order. */
+/** Identifies a list of problems by their ids and contents, in order. */
 export function digestOfAll(problems: readonly StoredProblem[]): string {
   return digestOf(JSON.stringify(problems.map(({ id, digest }) => [id, digest])));
 }

@@ -1,4 +1,4 @@
-/** The kinds of engines that recipes know by their `type`, and how to open one. */
+/** The kinds of engines that recipes know by their `type`, how to open one, and how to serve one to other programs. */
 import { z } from "zod";
 import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
@@ -10,7 +10,6 @@ import { tinkerKind, tinkerSettings } from "./tinker/kind.ts";
 /** The `engine` section of a recipe, unless it names a module. Each type of engine has its own schema. */
 export const engineSettings = z.union([localSettings, tinkerSettings]);
 
-export type EngineSettings = z.output<typeof engineSettings>;
 export type EngineSettingsInput = z.input<typeof engineSettings>;
 
 /** Opened at once: connections are made when they are needed. */

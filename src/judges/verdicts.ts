@@ -1,4 +1,7 @@
-/** Asks a judge each question once: earlier answers are found by the hash of the question. */
+/**
+ * A run's record of verdicts. A judge is asked each question once: earlier answers are found by the hash of the question.
+ * Answers of a coach that are no verdicts are kept beside them, and the whole is read for people who want to see it.
+ */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { answerOf, type Outcome } from "../calls/call.ts";
@@ -175,10 +178,10 @@ const rejectedSchema = z.object({
 
 export type Rejected = z.output<typeof rejectedSchema>;
 
-/** In characters: of each answer the beginning. */
+/** Of each answer this many characters are kept. */
 const longestKept = 2000;
 
-/** In a run: of a coach that never gives a verdict, the first ones tell. */
+/** Of a run this many answers are kept: a coach that never gives a verdict repeats itself. */
 const mostKept = 1000;
 
 const counts = new WeakMap<RecordedCalls, number>();

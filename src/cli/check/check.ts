@@ -66,7 +66,7 @@ async function check(
   if (failed > 0) process.exitCode = exitCodes.failure;
 }
 
-/** For models and saves of engines. */
+/** A folder for the models and saves of checked engines, removed when it is disposed. */
 async function scratchFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "troupe-check-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

@@ -73,7 +73,7 @@ export async function load(
   return { checks, hints: hintsFor(environment) };
 }
 
-/** On an untrained model of a few thousand parameters. */
+/** An engine is checked on an untrained model of a few thousand parameters. */
 async function checksOfEngine(engine: ConfiguredEngine, folder: string): Promise<readonly Check[]> {
   const model = await makeModel(folder, "model");
   const stop = { token: vocabularySize - words.length, text: words[0] as string };

@@ -35,7 +35,7 @@ interface Compared {
   readonly label: string;
   readonly summary: RunSummary;
   readonly recipe: unknown;
-  /** Of its last step. */
+  /** What its last step was trained on. */
   readonly data: DataRecord["data"];
 }
 

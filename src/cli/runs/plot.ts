@@ -55,7 +55,7 @@ export interface Curve {
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
-/** Of the team's evaluations. */
+/** The share of successes in the team's evaluations. */
 async function successes(directory: string): Promise<Curve["points"]> {
   const metrics = await readMetrics(directory);
   const warmSteps = metrics.filter(({ stage }) => stage === "warm-start").length;

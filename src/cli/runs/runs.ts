@@ -85,7 +85,7 @@ async function listedRun(summary: RunSummary): Promise<ListedRun> {
   };
 }
 
-/** Of an unchecked recipe. */
+/** What the list reads of a recipe, which nothing has checked. */
 type RecipeParts = {
   readonly warmStart?: { readonly steps?: number };
   readonly train?: { readonly steps?: number };

@@ -100,7 +100,7 @@ function fileOf({ path, size, oid, lfs }: z.infer<typeof treeEntry>, url: URL): 
 
 interface Answered<T> {
   readonly answer: T;
-  /** Of a list that has more pages. */
+  /** The next page; null: this is the last. */
   readonly next: URL | null;
 }
 

@@ -59,7 +59,7 @@ function endpointOf(text: string): URL {
   return url;
 }
 
-/** For whatever the hub says: it may repeat the token. */
+/** Redacts the token in whatever the hub says, which may repeat it. */
 export function hubRedact({ token }: Pick<HubAccess, "token">): Redact {
   return redacting(["HF_TOKEN"], { HF_TOKEN: token ?? undefined });
 }

@@ -19,7 +19,7 @@ export const problemSets: readonly ProblemSet[] = [
   ...mathSets,
 ];
 
-/** By its name here or on the hub, ignoring case. */
+/** Finds a set by its name here or on the hub, ignoring case. */
 export function findProblemSet(name: string): ProblemSet | undefined {
   const same = (other: string) => other.toLowerCase() === name.toLowerCase();
   return problemSets.find((set) => same(set.name) || same(set.hub));

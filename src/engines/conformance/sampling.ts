@@ -54,7 +54,7 @@ export const sameLogprobs: Check = (setting) =>
     }
   });
 
-/** Of the next token, by `forward`. */
+/** The distribution of the next token, by `forward`. */
 async function distribution(
   engine: Engine,
   info: PolicyInfo,

@@ -70,7 +70,7 @@ async function passOf(
   return pass({ ...work, model, critic }, data, loss);
 }
 
-/** Of one policy. */
+/** The work of one policy. */
 type Pass = Work & Pick<TrainedPolicy, "model" | "critic">;
 
 /** `loss` absent: without gradients. */

@@ -157,7 +157,7 @@ const skyrlJax: Profile = {
   load: "first request",
 };
 
-/** Of the backends that share SkyRL's trainer. */
+/** AdamW as the backends have it that share SkyRL's trainer. */
 const trainerAdam = {
   beta1: 0.9,
   beta2: 0.999,

@@ -28,7 +28,7 @@ export class Publisher {
     this.#profile = profile;
   }
 
-  /** Of the current weights, which are published if they were not yet. */
+  /** The sampling session of the current weights, which are published first if they were not. */
   sampler(policy: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
     const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
     policy.sampler ??= publish(policy, kind, onSubmitted).catch((error: unknown) => {

@@ -52,7 +52,7 @@ export async function checkTokenizer(checked: Checked): Promise<string | null> {
 
 type Identity = NonNullable<schema.ModelInfo["tokenizer"]>;
 
-/** Of a loaded tokenizer, as a server tells it. */
+/** A loaded tokenizer's identity in the form that a server tells. */
 function identityOf(tokenizer: Tokenizer): Identity {
   return { vocabulary_size: tokenizer.vocabularySize, digest: vocabularyDigest(tokenizer) };
 }

@@ -1,4 +1,4 @@
-/** The lines of the live panel for a state. Pure, for tests. */
+/** The live panel of a training: its state, which events change, and the lines that show it. Pure, for tests. */
 import { styleText } from "node:util";
 import type { ServerLoad } from "../../../engines/engine.ts";
 import {

@@ -14,7 +14,7 @@ import { bounded } from "../../../calls/http.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import { showBytes } from "../../../format.ts";
 
-/** Of an archive of weights, in files of a few gigabytes. */
+/** Weights in files of a few gigabytes are far fewer. */
 const mostEntries = 10_000;
 
 /** A directory's files, in the order of their names. */

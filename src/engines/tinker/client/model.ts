@@ -22,7 +22,7 @@ export interface LossRequest {
   readonly forwardOnly: boolean;
 }
 
-/** Of saved weights, where the server keeps such. */
+/** What is kept with saved weights, by servers that keep such notes. */
 export type SaveNotes = Pick<schema.Bodies["save_weights"], "ttl_seconds" | "user_metadata">;
 
 /** Requests with the model's identifier and a sequence number. */
@@ -121,7 +121,7 @@ export class RemoteModel {
     return this.#executed(() => parsed(schema.stepped, found, "optim_step").metrics ?? {});
   }
 
-  /** With the optimizer's state. Returns the path. */
+  /** Saves the weights with the optimizer's state, and returns their path. */
   async saveWeights(name: string, notes: SaveNotes = {}): Promise<string> {
     const found = await this.#numbered("save_weights", { path: name, ...notes });
     return parsed(schema.saved, found, "save_weights").path;

@@ -5,7 +5,7 @@ import * as schema from "../protocol/schema.ts";
 import { jsonOf, type Incoming } from "./answers.ts";
 import type { Contact } from "./transport.ts";
 
-/** Of one server's answers. */
+/** What the answers of one server say. */
 export class ServerQueue {
   readonly #server: string;
   readonly #contact: Contact;

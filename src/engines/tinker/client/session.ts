@@ -140,7 +140,7 @@ export interface Checkpoint {
   readonly time: string;
 }
 
-/** Of a model, by its identifier. */
+/** The saved weights of a model. @param run its identifier */
 export async function listCheckpoints(session: Session, run: string): Promise<readonly Checkpoint[]> {
   const path = `training_runs/${encodeURIComponent(run)}/checkpoints`;
   const found = await session.requests.send({ method: "GET", path });

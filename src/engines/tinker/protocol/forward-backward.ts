@@ -266,7 +266,7 @@ function noSparse(name: string): TroupeError {
   return new TroupeError("bad_arguments", `The tensor ${name} is sparse; send it dense.`);
 }
 
-/** For readers of JSON outputs. */
+/** Reads an output in JSON. */
 export function outputOfJson(body: z.output<typeof forwardBackwardResult>): LossOutput {
   return {
     outputs: body.loss_fn_outputs.map((output) =>

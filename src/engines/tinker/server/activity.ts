@@ -61,7 +61,7 @@ export class Activity {
     this.#log({ event: "session_ended", session, reason });
   }
 
-  /** The same one once a minute. */
+  /** Logs a failure, the same one at most once a minute. */
   failure(error: unknown): void {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (this.#failures.has(text) || this.#failures.size >= mostFailures) return;

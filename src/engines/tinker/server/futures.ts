@@ -161,7 +161,7 @@ export class Futures {
     if (future?.owner === owner && future.result !== null) this.#remove(id, future.result);
   }
 
-  /** Of a session that ended. */
+  /** Forgets the results of a session that ended. */
   releaseOf(session: string): void {
     for (const [id, { result }] of this.#futures)
       if (result !== null && id.startsWith(`${session}:`)) this.#remove(id, result);

@@ -100,7 +100,7 @@ export function samplerInfo(
   return { sampler_id: id, base_model: base.name, model_path: source.kind === "saved" ? source.path : null };
 }
 
-/** Of sessions that are open, the newest first. */
+/** The owner's open sessions, the newest first. */
 export function sessions(service: Service, call: Call): schema.Answers["sessions"] {
   const own = service.sessionsOf(call.owner).toReversed();
   return { sessions: pageOf(call, own, 20).items.map(({ id }) => id) };
@@ -127,7 +127,7 @@ export function weightsInfo(service: Service, call: Call): schema.Answers["weigh
   return { base_model: baseModel, is_lora: adapter !== null, lora_rank: adapter?.rank ?? null };
 }
 
-/** Of one training run. */
+/** The saved weights of one training run. */
 export function checkpoints(
   service: Service,
   call: Call,
@@ -136,7 +136,7 @@ export function checkpoints(
   return { checkpoints: service.storage.list(call.owner, run).map(checkpoint) };
 }
 
-/** Of all the owner's training runs, the newest first. */
+/** The saved weights of all the owner's training runs, the newest first. */
 export function allCheckpoints(service: Service, call: Call): schema.Answers["checkpoints"] {
   const { items, cursor } = pageOf(call, service.storage.list(call.owner).toReversed(), 100);
   return { checkpoints: items.map(checkpoint), cursor };

@@ -1,4 +1,4 @@
-/** The table of requests. */
+/** The table of requests, and which of its handlers answers one. */
 import type { z } from "zod";
 import { command } from "../../../command-line.ts";
 import * as schema from "../protocol/schema.ts";

@@ -1,4 +1,4 @@
-/** Sampling sessions: what each samples from, and snapshots in the engine's memory. */
+/** The server's sampling sessions: what each samples from, and which of these weights are in the engine's memory. */
 import { TroupeError } from "../../../errors.ts";
 import type { Engine, PolicyName, StoredPolicy } from "../../engine.ts";
 import { Rejection } from "./call.ts";

@@ -1,4 +1,4 @@
-/** Sampling sessions and samples. */
+/** Requests that open sampling sessions, sample in them, and retrieve or cancel what they asked for. */
 import { randomInt, randomUUID } from "node:crypto";
 import type { z } from "zod";
 import { TroupeError } from "../../../errors.ts";

@@ -125,7 +125,7 @@ export class Service {
     this.#removeWeights(sampler);
   }
 
-  /** Of which nobody but it knows. */
+  /** Deletes the weights of a sampling session that nobody else knows of. */
   #removeWeights(sampler: Sampler): void {
     if (sampler.source.kind !== "saved" || !isEphemeral(sampler)) return;
     const { path, stored } = sampler.source;

@@ -117,7 +117,7 @@ export class Storage {
     }
   }
 
-  /** Also while they are being written. */
+  /** Whether there are such weights, or they are being written. */
   exists(path: WeightsPath): boolean {
     const text = textOf(path);
     return this.#kept.has(text) || this.#saving.has(text);
@@ -268,7 +268,7 @@ function isExpired({ record: { expires } }: Kept): boolean {
   return expires !== undefined && Date.parse(expires) <= Date.now();
 }
 
-/** Of the weights that a file belongs to. */
+/** The name of the weights that a file belongs to. */
 function nameOf(file: string): string {
   return file.replace(/(~[\da-f]{8}|\.optimizer|\.json\.new)$/, "");
 }

@@ -118,7 +118,7 @@ export function optimStep(service: Service, call: Call): Submitted {
   });
 }
 
-/** With the optimizer's state. */
+/** Saves the weights with the optimizer's state. */
 export function saveWeights(service: Service, call: Call): Submitted {
   return inTurn(service, call, posted(schema.saveWeights), async (model, asked) => {
     const name = asked.path ?? `step-${asked.seq_id}`;
