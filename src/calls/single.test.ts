@@ -26,6 +26,7 @@ const rules: readonly Rule[] = [
       "calls/retry.ts": "the retries",
       "judges/coach/breaker.ts": "all questions wait together, between `call`s",
       "engines/tinker/client/deadlines.ts": "lengths of pauses, which `call` makes",
+      "environments/command/program.ts": "how long a program was silent, not a pause",
     },
   },
   {

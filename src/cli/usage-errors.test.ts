@@ -160,6 +160,11 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["play", "plan-path", "--role", "planer"],
       ["no role planer; did you mean `planner`?"],
     ],
+    [
+      "a program that plays by itself",
+      ["play", join(import.meta.dirname, "..", "..", "examples", "agents-ai-sdk", "recipe.yaml")],
+      ["command is played by its own program, in which nobody can take a seat"],
+    ],
     ["nothing to play", ["play"], ["name a recipe or an environment"]],
     [
       "no runs to compare",

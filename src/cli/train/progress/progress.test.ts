@@ -125,6 +125,12 @@ describe("the end of a run", () => {
     );
   });
 
+  it("suggests to play only where a person can", () => {
+    const suggested = finalLines(result, "runs/mine", { available: 1, isPlayable: false }).join("\n");
+    expect(suggested).not.toContain("troupe play");
+    expect(finalLines(result, "runs/mine", { available: 1 }).join("\n")).toContain("troupe play --run mine");
+  });
+
   it("says that a split has fewer tasks than the recipe asks for", () => {
     const wanted = { split: "heldOut", tasks: 1000 };
     const note = "evaluation.tasks asks for 1,000, but the split heldOut has only 50";
