@@ -107,7 +107,9 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
   const stages = [
     ["warm start", seconds.warmStart, steps.warmStart] as const,
     ["reinforcement", seconds.reinforcement, steps.reinforcement] as const,
-  ].flatMap(([name, spent, count]) => (count === 0 ? [] : `${name} ${showDuration(spent)} (${count} steps)`));
+  ].flatMap(([name, spent, count]) =>
+    count === 0 ? [] : `${name} ${showDuration(spent)} (${count === 1 ? "1 step" : `${count} steps`})`,
+  );
   return [
     ...(steps.warmStart > 0 && steps.reinforcement > 0
       ? ["before: after the warm start, before reinforcement"]
