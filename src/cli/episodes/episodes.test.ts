@@ -128,7 +128,10 @@ describe("troupe rescore", () => {
     const ofRole = (name: string) => found.filter(({ role }) => role === name).map(({ now }) => now.return);
     expect(new Set(ofRole("scout"))).toEqual(new Set([0.25]));
     expect(new Set(ofRole("planner"))).toEqual(new Set([null]));
-    const { stdout } = await run("rescore", "tiny", "--judge", judge);
+    const { stdout, stderr } = await run("rescore", "tiny", "--judge", judge);
+    expect(stderr).not.toContain("no action got a verdict");
+    const unasked = await run("rescore", "tiny", "--judge", judge.replace("all", "missing"));
+    expect(unasked.stderr).toContain("no action got a verdict");
     expect(stdout).toContain(`${ofRole("planner").length} of the actions have no return now`);
     const own = await run("rescore", "tiny", "--judge", "own");
     expect(own).toMatchObject({ code: 2, stderr: expect.stringContaining("has no judge of its own") });

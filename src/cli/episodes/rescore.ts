@@ -19,7 +19,7 @@ import { retriesOf } from "../../train/failures.ts";
 import { normaliserOf, type Normalise } from "../../train/judging.ts";
 import { rescore, type RescoringJudge } from "../../train/replay.ts";
 import { findRun } from "../places.ts";
-import { printJsonLine, printLines } from "../print.ts";
+import { printJsonLine, printLines, printNote } from "../print.ts";
 import { Comparison, type Rescored } from "./comparison.ts";
 import { selectEpisodes, selectionOf, withSelection, type SelectionOptions } from "./selection.ts";
 
@@ -54,16 +54,23 @@ export function rescoreCommand(): Command {
       const chosen = { ...(isAnyChosen(options) ? {} : { training: true }), ...options };
       const entries = await selectEpisodes(directory, selectionOf(chosen));
       const comparison = new Comparison();
+      let isJudged = false;
       for (const batch of batchesOf(entries)) {
         for (const one of await rescoreBatch(directory, batch, resolved, judge)) {
           comparison.add(one);
+          isJudged ||= one.verdict !== undefined;
           if (options.json === true) await printJsonLine(one);
         }
       }
+      if (judge !== undefined && !isJudged) printNote(unjudged);
       if (options.json === true) return;
       printLines([...comparison.lines(), ...(await notes(directory, entries, resolved))]);
     });
 }
+
+/** Otherwise the recorded rewards would look like the verdicts of a judge that agrees with them. */
+const unjudged =
+  "warning: no action got a verdict. With `fills: missing`, the default, a judge is asked only where the environment gave no reward; `fills: all` judges every action";
 
 /** Evaluations play each task once, so most algorithms have nothing to compare. */
 function isAnyChosen({ evaluation, team, episode }: SelectionOptions): boolean {
