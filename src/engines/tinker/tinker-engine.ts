@@ -42,6 +42,7 @@ import type {
 } from "../engine.ts";
 import { checkAdam } from "../kind.ts";
 import { VerbOrder, type RunningChange } from "../verb-order.ts";
+import { checkEngineOptions } from "./arguments.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
 import { checkNumbers, passAll } from "./passes.ts";
@@ -80,8 +81,9 @@ export class TinkerEngine implements Engine {
   readonly #policies = new Map<PolicyName, PlacedPolicy>();
   #samples = 0;
 
-  /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
+  /** @throws TroupeError `bad_arguments` */
   constructor(options: TinkerEngineOptions) {
+    checkEngineOptions(options);
     const { url, profile, key, models = {}, servers = {}, connections, requests, run } = options;
     this.#title = run;
     this.capabilities = profile.capabilities;

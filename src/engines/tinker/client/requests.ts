@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { retrying } from "../../../calls/retry.ts";
 import { Service } from "../../../calls/services.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
+import { checkRequestOptions } from "../arguments.ts";
 import * as schema from "../protocol/schema.ts";
 import {
   failureOf,
@@ -87,7 +88,9 @@ export class Requests {
   #hasAnswered = false;
   readonly #short: ShortDeadline;
 
+  /** @throws TroupeError `bad_arguments` */
   constructor(transport: Transport, options: RequestOptions) {
+    checkRequestOptions(options);
     this.#transport = transport;
     this.#options = options;
     this.queue = new ServerQueue(transport.url, transport.contact);

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { TroupeError } from "../../../errors.ts";
+import { checkSessionOptions } from "../arguments.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed } from "./answers.ts";
 import { Completions, Requests, standardRequests, type RequestOptions } from "./requests.ts";
@@ -38,7 +39,9 @@ export class Session {
   #hasCompletions = false;
   #isClosed = false;
 
+  /** @throws TroupeError `bad_arguments` */
   constructor(options: SessionOptions) {
+    checkSessionOptions(options);
     this.#options = options;
     this.#transport = new Transport(options);
     this.requests = new Requests(this.#transport, { ...standardRequests, ...options.requests });

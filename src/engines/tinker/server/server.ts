@@ -7,6 +7,7 @@ import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { makeDirectory } from "../../../runs/durable.ts";
 import { acquireLock } from "../../../runs/lock.ts";
+import { checkServerOptions } from "../arguments.ts";
 import { httpServer } from "./http.ts";
 import { isLocal, type ServerOptions } from "./options.ts";
 import { Service } from "./service.ts";
@@ -21,8 +22,9 @@ export interface TinkerServer {
   close(): Promise<void>;
 }
 
-/** @throws TroupeError `bad_arguments` for a public address without keys, or one that is in use */
+/** @throws TroupeError `bad_arguments` for wrong options, a public address without keys, or one that is in use */
 export async function startServer(engine: Engine, options: ServerOptions): Promise<TinkerServer> {
+  checkServerOptions(options);
   if (options.keys.length === 0 && !isLocal(options.host))
     throw new TroupeError(
       "bad_arguments",
