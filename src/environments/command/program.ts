@@ -5,6 +5,7 @@ import path from "node:path";
 import { hearLast, hearLines, startGroup, type Group } from "../../calls/child.ts";
 import { passedOn, redacting } from "../../calls/secrets.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
+import { ifPresent, statOf } from "../../present.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
 import type { Json } from "../environment.ts";
 import type { CommandOptions } from "./options.ts";
@@ -64,7 +65,7 @@ export async function runProgram(
     if (problem !== null && /SIGKILL|SIGTERM|SIGINT|SIGHUP/.test(problem))
       throw new ServiceError(`The program ${run[0]} of an episode: ${problem}.`);
     const redact = redacting(env);
-    const rewardFile = await readFile(file, "utf8").catch(() => null);
+    const rewardFile = await rewardIn(file);
     return redact({ exitCode: child.exitCode, problem, rewardFile, ...heard() });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -112,4 +113,15 @@ async function watched(
     if (silent > 1000 * seconds) kill(`it neither called a role nor ended for ${seconds} seconds`);
   }, tick);
   return ended.finally(() => clearInterval(timer));
+}
+
+/** In bytes. */
+const longestReward = 2 ** 16;
+
+/** Null: the program wrote none. A pipe would be read for ever. @throws TroupeError if the disk fails */
+async function rewardIn(file: string): Promise<string | null> {
+  const found = await statOf(file);
+  if (found === null) return null;
+  if (!found.isFile() || found.size > longestReward) return "something other than a small file";
+  return ifPresent(file, (name) => readFile(name, "utf8"));
 }
