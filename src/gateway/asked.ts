@@ -1,5 +1,6 @@
 /** What the protocols have in common: how a request is read, and what of it cannot be done. */
 import { z } from "zod";
+import { jsonOrNull } from "../json.ts";
 import type { Message } from "../text/tokenizer.ts";
 import { BadRequest, type RoleReply, type RoleRequest, type Said } from "./session.ts";
 
@@ -37,6 +38,19 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown):
   throw new BadRequest(`${place === "" ? "the request" : place}: ${issue?.message ?? "not valid"}`);
 }
 
+/** Deeper values would exhaust the stack of whoever looks into them. */
+const mostDepth = 500;
+
+/** @throws BadRequest if objects and lists are nested too deeply */
+export function notTooDeep<T>(value: T): T {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > mostDepth) throw new BadRequest(`values are nested more than ${mostDepth} levels deep`);
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return value;
+}
+
 /** Text, or parts that are text. */
 export const textContent = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
@@ -50,13 +64,9 @@ export const textContent = z
 
 /** The arguments of a call, which protocols send as text. */
 export function argumentsIn(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text === "" ? "{}" : text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {
-    // Below.
-  }
+  const value = text === "" ? {} : notTooDeep(jsonOrNull(text));
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
   throw new BadRequest("the arguments of a tool call are not a JSON object");
 }
 

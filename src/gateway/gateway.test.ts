@@ -138,9 +138,28 @@ describe("which role is asked", () => {
       400,
       "unknown_role: There is no role `critik`; did you mean `critic`?",
     ]);
+    expect(await problem(post(opened, { ...hello, model: "critic" }, { role: "writer" }))).toEqual([
+      400,
+      "unknown_role: The request names several roles: writer, critic.",
+    ]);
     const url = whole().replace(/\/e\/.*$/, "/v1");
     const none = { authorization: "Bearer sk-other" };
     expect((await post(opened, hello, { url, headers: none })).status).toBe(401);
+  });
+
+  it("the key of one episode and the address of another: rejected, and neither has a reply", async () => {
+    const other = await open();
+    const url = other.variables["OPENAI_BASE_URL_WRITER"] ?? "";
+    expect(await problem(post(opened, hello, { role: "writer", url }))).toEqual([
+      401,
+      "invalid_api_key: The key and the address are those of different episodes.",
+    ]);
+    expect([...opened.session.end(), ...other.session.end()]).toEqual([]);
+    // An address is as hard to guess as a key: programs whose keys are fixed need no other.
+    const fixed = { authorization: "Bearer EMPTY" };
+    expect((await post(await open({ roles: [roleNamed("solo")] }), hello, { headers: fixed })).status).toBe(
+      200,
+    );
   });
 
   it("a team of one needs no name", async () => {
@@ -152,6 +171,13 @@ describe("which role is asked", () => {
 
 const call = (city: string) =>
   `<tool_call>\n{"name": "look", "arguments": {"city": "${city}"}}\n</tool_call>`;
+
+/** What the writer says if the roles are asked the same in this order. */
+async function writerAfter(order: readonly string[]): Promise<string | undefined> {
+  const opened = await open();
+  for (const role of order) await complete(opened, hello, { role });
+  return opened.session.end().find(({ role }) => role === "writer")?.reply.text;
+}
 
 describe("what was sampled", () => {
   it("is recorded exactly, whoever speaks in between", async () => {
@@ -193,6 +219,10 @@ describe("what was sampled", () => {
     expect(await said(one, bodies)).toEqual(await said(other, bodies.toReversed()));
     const again = await complete(one, bodies[0] as object);
     expect(again.choices[0]?.message).not.toEqual((await said(other, [bodies[0] as object]))[1]);
+  });
+
+  it("of one role does not depend on what another was asked before", async () => {
+    expect(await writerAfter(["critic", "writer"])).toBe(await writerAfter(["writer", "critic"]));
   });
 
   it("has a full usage, and as many choices as asked for", async () => {
@@ -255,6 +285,20 @@ describe("what was sampled", () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: reply?.tokens.length } });
   });
 });
+
+/** Closes what the text opens, with very many lists in between. */
+function nested(start: string): string {
+  const ends = Array.from(start.replaceAll(/[^[{]/g, ""), (one) => (one === "[" ? "]" : "}")).toReversed();
+  return start + "[".repeat(50_000) + "]".repeat(50_000) + ends.join("");
+}
+
+function calling(given: string): object {
+  return {
+    role: "assistant",
+    content: "",
+    tool_calls: [{ id: "a", function: { name: "f", arguments: given } }],
+  };
+}
 
 /** A session whose only call, by a client that has gone, is sampled once `free` resolves. */
 async function abandoned(): Promise<{ opened: OpenSession; free: PromiseWithResolvers<void> }> {
@@ -339,6 +383,24 @@ describe("what cannot be answered", () => {
     expect(opened.requests).toEqual([]);
   });
 
+  it("at the end: what is sampled afterwards is nobody's, and no failure", async () => {
+    const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const opened = await open({
+      sample: async (request) => {
+        asked.resolve();
+        await free.promise;
+        return sampled(request, "late");
+      },
+    });
+    const late = problem(post(opened, hello, { role: "writer" }));
+    await asked.promise;
+    expect(opened.session.end()).toEqual([]);
+    free.resolve();
+    expect((await late)[0]).toBe(409);
+    expect(opened.session.failing.aborted).toBe(false);
+    expect(opened.session.end()).toEqual([]);
+  });
+
   it("more calls than turns, a prompt that is too long: 400", async () => {
     const opened = await open({ turns: 1 });
     const long = { messages: [{ role: "user", content: "long ".repeat(1200) }] };
@@ -371,13 +433,7 @@ describe("what cannot be answered", () => {
       [{ role: "king", content: "x" }],
       [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] }],
       [{ role: "tool", content: "x" }],
-      [
-        {
-          role: "assistant",
-          content: "",
-          tool_calls: [{ id: "a", function: { name: "f", arguments: "{" } }],
-        },
-      ],
+      [calling("{")],
       [...hello.messages, { role: "assistant", content: "prefilled" }],
     ];
     const bodies: readonly unknown[] = [
@@ -390,6 +446,8 @@ describe("what cannot be answered", () => {
       "\0",
       "{}",
       "[".repeat(5000),
+      `{"messages": [{"role": "user", "content": "x"}], "tools": [${nested('{"type":"function","function":{"name":"f","parameters":{"a":[')}]}`,
+      { messages: [calling(nested('{"a":[')), ...hello.messages] },
       ...messages.map((given) => ({ messages: given })),
       ...[0, -1, 1.5, "3", 1000].map((n) => ({ ...hello, n })),
       ...[{}, [{}], [{ type: "function" }], "x"].map((tools) => ({ ...hello, tools })),

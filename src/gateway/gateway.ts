@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { wholeBody, TooLongError } from "../calls/http.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import type { Asked, Event, Protocol } from "./asked.ts";
+import { notTooDeep, type Asked, type Event, type Protocol } from "./asked.ts";
 import { chatCompletions } from "./chat.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
@@ -122,7 +122,13 @@ export class Gateway {
     const session = episode === undefined ? keyed?.session : this.#sessions.get(episode);
     if (session === undefined)
       throw new BadRequest("The key is not that of an episode.", { status: 401, code: "invalid_api_key" });
-    const own = keyed?.session === session ? keyed.role?.name : undefined;
+    // A program that goes on with the address of an earlier episode would be credited in the wrong one.
+    if (keyed !== undefined && keyed.session !== session)
+      throw new BadRequest("The key and the address are those of different episodes.", {
+        status: 401,
+        code: "invalid_api_key",
+      });
+    const own = keyed?.role?.name;
     const header = headers["x-troupe-role"];
     const named = [role, typeof header === "string" ? header : undefined, own].filter(
       (one) => one !== undefined,
@@ -136,9 +142,7 @@ export class Gateway {
       );
     const [first = names.length === 1 ? names[0] : undefined, ...others] = named;
     if (others.some((name) => name !== first))
-      throw new BadRequest(`The request names several roles: ${[...new Set(named)].join(", ")}.`, {
-        code: "unknown_role",
-      });
+      throw severalRoles(session.roles.filter(({ name }) => named.includes(name)));
     return { session, role: session.roles.find(({ name }) => name === first) };
   }
 }
@@ -221,8 +225,10 @@ async function answer(
   response: ServerResponse,
   { session, role, protocol, body }: Incoming,
 ): Promise<void> {
-  const asked = protocol.read(jsonIn(body), (id) => session.said(id));
-  const called = role ?? session.roles.find(({ name }) => name === asked.model) ?? nobody(session);
+  const asked = protocol.read(notTooDeep(jsonIn(body)), (id) => session.said(id));
+  const modelled = session.roles.find(({ name }) => name === asked.model);
+  if (role !== undefined && modelled !== undefined && modelled !== role) throw severalRoles([role, modelled]);
+  const called = role ?? modelled ?? nobody(session);
   const { headers } = request;
   const again = String(headers["idempotency-key"] ?? "");
   const delivery = session.ask(called, asked, {
@@ -241,6 +247,11 @@ function nobody({ roles }: Session): never {
       "/r/ROLE/v1), the header x-troupe-role, or its name as the model.",
     { code: "no_role" },
   );
+}
+
+function severalRoles(roles: readonly SessionRole[]): BadRequest {
+  const names = roles.map(({ name }) => name).join(", ");
+  return new BadRequest(`The request names several roles: ${names}.`, { code: "unknown_role" });
 }
 
 function jsonIn(body: Buffer): unknown {

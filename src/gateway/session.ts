@@ -109,7 +109,7 @@ export class Session {
   /** Its part of the addresses. */
   readonly id: string = randomBytes(12).toString("hex");
   readonly #setting: SessionSetting;
-  readonly #conversations: ReadonlyMap<string, Conversations>;
+  readonly #conversations: Map<string, Conversations>;
   /** In the order in which they came. */
   readonly #calls: Call[] = [];
   readonly #byRequest = new Map<string, Call[]>();
@@ -159,8 +159,7 @@ export class Session {
    * @throws BadRequest
    */
   ask(role: SessionRole, request: RoleRequest, { digest, isRetry }: Sending): Delivery {
-    if (this.#hasEnded)
-      throw new BadRequest("The episode has ended.", { status: 409, code: "episode_ended" });
+    if (this.#hasEnded) throw ended();
     const key = JSON.stringify([role.name, digest]);
     const alike = this.#byRequest.get(key) ?? [];
     const call = repeated(alike, isRetry) ?? this.#begin(role, request);
@@ -175,12 +174,14 @@ export class Session {
 
   /**
    * Ends the session: later calls are rejected, and what is not answered yet never will be.
-   * @returns every reply, in the order of the calls
+   * @returns every reply, in the order of the calls, the first time: the session forgets them, because the gateway knows
+   * it for long
    */
   end(): readonly RoleReply[] {
     this.#hasEnded = true;
     this.#sampling.abort();
-    return this.#calls.flatMap(({ replies, isDelivered }) => {
+    for (const map of [this.#conversations, this.#said, this.#byRequest, this.#counts]) map.clear();
+    return this.#calls.splice(0).flatMap(({ replies, isDelivered }) => {
       if (isDelivered) return replies ?? [];
       return (replies ?? []).map((reply) => ({ masked: "the program did not get the answer", ...reply }));
     });
@@ -223,8 +224,10 @@ export class Session {
     const prompt = place.history.tokens;
     const stopStrings = [...new Set([...role.stop, ...request.stop])];
     const digest = createHash("sha256").update(prompt).digest("hex");
-    const times = this.#counts.get(digest) ?? 0;
-    this.#counts.set(digest, times + 1);
+    // Of the role, too: which of two roles asks first is chance.
+    const counted = `${role.name} ${digest}`;
+    const times = this.#counts.get(counted) ?? 0;
+    this.#counts.set(counted, times + 1);
     try {
       const sequences = await sample(
         {
@@ -240,6 +243,7 @@ export class Session {
         },
         this.#sampling.signal,
       );
+      if (this.#hasEnded) throw ended();
       return sequences.map((sequence, index) => {
         const id = createHash("sha256")
           .update(JSON.stringify([role.name, digest, times, index]))
@@ -247,13 +251,14 @@ export class Session {
         return this.#reply(role, request, place, sequence, id);
       });
     } catch (error) {
-      if (!this.#hasEnded) this.fail(error as Error);
+      this.fail(error as Error);
       throw error;
     }
   }
 
-  /** What the program is to blame for is no failure. */
+  /** What the program is to blame for is no failure, nor is what happens after the end. */
   fail(error: Error): void {
+    if (this.#hasEnded) return;
     this.#failing.abort(error);
     this.#sampling.abort(error);
   }
@@ -282,6 +287,10 @@ export class Session {
       ...(place.isAmbiguous ? { masked: "it continues one of several replies that read alike" } : {}),
     };
   }
+}
+
+function ended(): BadRequest {
+  return new BadRequest("The episode has ended.", { status: 409, code: "episode_ended" });
 }
 
 /**
