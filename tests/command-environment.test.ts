@@ -195,6 +195,26 @@ describe("its reward", () => {
       "console.log('done')",
       [0, "the last line of its output is no reward: done"],
     ],
+    ...["-1", "1.5", "1e999", '{"score":0.5,"roles":{"writer":7}}'].map(
+      (line): [string, object, string, readonly unknown[]] => [
+        `is 0, with a reason, for ${line}, which is not from 0 to 1`,
+        {},
+        `console.log(${JSON.stringify(line)})`,
+        [0, `the last line of its output is no reward: ${line}`],
+      ],
+    ),
+    [
+      "is 0, with a reason, if it is for a role that does not exist",
+      {},
+      `console.log('{"score":0.5,"roles":{"writter":1}}')`,
+      [0, expect.stringContaining("(there is no role `writter`; the roles are writer, critic)")],
+    ],
+    [
+      "is 0, with a reason, if it is for an answer that does not exist",
+      {},
+      `console.log('{"score":0.5,"replies":{"msg_no":1}}')`,
+      [0, expect.stringContaining("(no answer has the id `msg_no`)")],
+    ],
     [
       "is 0 for a crash, whatever was printed",
       {},
@@ -224,6 +244,44 @@ describe("its reward", () => {
       parts: { own: 0.75 },
       reason: "writerxsaid",
     });
+  });
+
+  it.each<[string, object]>([
+    ["chat/completions", { messages: [{ role: "user", content: "x" }] }],
+    ["messages", { max_tokens: 9, messages: [{ role: "user", content: "x" }] }],
+    ["responses", { input: "x" }],
+  ])("is of one reply by the id of its answer: %s", async (protocol, body) => {
+    const program = `
+      const url = process.env.OPENAI_BASE_URL_WRITER + "/${protocol}";
+      const response = await fetch(url, { method: "POST", body: JSON.stringify(${JSON.stringify(body)}) });
+      console.log(JSON.stringify({ score: 0.5, replies: { [(await response.json()).id]: 0.75 } }));`;
+    const { nodes } = await play(program, { samples: 1 });
+    expect(nodes.at(-1)?.actions[0]?.reward).toEqual({ team: 0.5, local: 0.75, parts: { own: 0.75 } });
+  });
+
+  it("comes from a grader that sees all of a long output, and whose failure is not hidden by a late answer", async () => {
+    writeFileSync(
+      join(folder, "whole.mjs"),
+      `export default async ({ output }) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        throw new Error("it saw " + output.length + output.slice(0, 7));
+      };`,
+    );
+    const program = `
+      ask("WRITER", "x").catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      process.stdout.write("BEGIN\\n\\n" + "y".repeat(3000), () => process.exit(0));`;
+    const engine: RolloutSetting["engine"] = {
+      ...scriptedEngine(tokenizer, () => ""),
+      sample: (_, { signal } = {}) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason as Error));
+        }),
+    };
+    const options = { reward: join(folder, "whole.mjs") };
+    await expect(play(program, { options, samples: 1, setting: { engine } })).rejects.toThrow(
+      "it saw 3007BEGIN\n\n",
+    );
   });
 
   it("may be missing: then the trajectory trains nothing and has no outcome", async () => {
@@ -270,6 +328,11 @@ describe("a program that fails", () => {
   it("before it calls anybody leaves a trajectory without actions", async () => {
     const episode = await play("process.exit(2)", { samples: 1 });
     expect(episode).toMatchObject({ actions: [], ends: [{ node: "0", outcome: { score: 0 } }] });
+  });
+
+  it("by the hand of somebody who killed it, as a shell around it reports, is no failure of its own", async () => {
+    const options = { run: ["sh", "-c", "echo 1; sh -c 'kill -9 $$'"] };
+    await expect(play("", { options, samples: 1 })).rejects.toBeInstanceOf(ServiceError);
   });
 
   it("because there is no such program ends the run, with what to do", async () => {
@@ -354,4 +417,26 @@ describe("a failure of ours is no reward", () => {
     await expect(growEpisode(setting, rootKey(1), start)).rejects.toMatchObject({ code: "cancelled" });
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith("troupe-episode-"))).toEqual([]);
   });
+});
+
+it("a task may be longer than a variable, in bytes: it is on the standard input", async () => {
+  const setting = await settingOf("", {});
+  const file = join(folder, "long.mjs");
+  writeFileSync(
+    file,
+    `let text = "";
+    for await (const part of process.stdin.setEncoding("utf8")) text += part;
+    console.log(process.env.TROUPE_TASK === undefined && JSON.parse(text).goal.length === 60000 ? 1 : 0);`,
+  );
+  const tasks = join(folder, "tasks.jsonl");
+  const environment = await command.create(
+    commandOptions.parse({
+      run: [process.execPath, file],
+      seats: ["writer", "critic"],
+      dataset: { files: { train: tasks, heldOut: tasks } },
+    }),
+  );
+  const task = { goal: "漢".repeat(60_000) };
+  const episode = await growEpisode({ ...setting, environment }, rootKey(1), { ...start, task });
+  expect(outcomesOf(episode).map(([score]) => score)).toEqual([1, 1]);
 });

@@ -54,6 +54,8 @@ async function readTasks(file: string): Promise<readonly Json[]> {
   throw new TroupeError("bad_data", `${file} has no tasks`);
 }
 
+const longestShown = 2000;
+
 const unknownOutcome = {
   key: "reward",
   problem:
@@ -94,7 +96,7 @@ function environmentOf(
         signal.throwIfAborted();
         const earned = await earnedBy(options, grader, end, task, replies);
         const { score = 0, success = score === 1, reason = null } = earned ?? {};
-        const output = [end.output, end.errors].filter((text) => text !== "").join("\n");
+        const output = [end.output.slice(-longestShown), end.errors].filter((text) => text !== "").join("\n");
         return {
           state: { score, success, reason, output },
           replies: replies.map((reply) => ({

@@ -20,13 +20,18 @@ export interface ProgramEnd {
   readonly lastLine: string;
   /** What it wrote into the file for its reward; null: nothing. */
   readonly rewardFile: string | null;
-  /** The end of its output, and of its errors: for people. */
+  /** All of it. */
   readonly output: string;
+  /** The end of its errors: for people. */
   readonly errors: string;
 }
 
-const longestShown = 2000;
-/** Linux limits a variable to 128 KiB. Longer tasks are on the standard input only. */
+const longestErrors = 2000;
+/** A program that writes more is ended. */
+const longestOutput = 2 ** 24;
+/** As a signal, or as a shell around the program reports one: 128 and its number. */
+const wasKilled = /terminated by SIG(?:HUP|INT|KILL|TERM)$|exited with code 1(?:29|30|37|43)$/;
+/** In bytes: Linux limits a variable to 128 KiB. Longer tasks are on the standard input only. */
 const longestVariable = 100_000;
 
 /** @throws ServiceError for what is no fault of the program; TroupeError `bad_recipe` if there is no such program */
@@ -46,7 +51,7 @@ export async function runProgram(
     ...passedOn(env),
     ...variables,
     TROUPE_REWARD_FILE: file,
-    ...(json.length > longestVariable ? {} : { TROUPE_TASK: json }),
+    ...(Buffer.byteLength(json) > longestVariable ? {} : { TROUPE_TASK: json }),
   };
   try {
     const group = startGroup({ run, directory, env: given });
@@ -62,7 +67,7 @@ export async function runProgram(
     signal.throwIfAborted();
     if (child.pid === undefined) throw cannotStart(run[0], new Error(problem ?? "unknown"));
     // The program cannot know that somebody ends it: the machine's lack of memory, or a person.
-    if (problem !== null && /SIGKILL|SIGTERM|SIGINT|SIGHUP/.test(problem))
+    if (problem !== null && wasKilled.test(problem))
       throw new ServiceError(`The program ${run[0]} of an episode: ${problem}.`);
     const redact = redacting(env);
     const rewardFile = await rewardIn(file);
@@ -79,18 +84,18 @@ function cannotStart(program: string, { message }: Error): TroupeError {
 }
 
 function hear({ child, kill }: Group): () => Pick<ProgramEnd, "lastLine" | "output" | "errors"> {
-  let [lastLine, output] = ["", ""];
-  const errors = hearLast(child.stderr, longestShown);
+  let lastLine = "";
+  const output = hearLast(child.stdout, longestOutput);
+  const errors = hearLast(child.stderr, longestErrors);
   hearLines(
     child.stdout,
     (line) => {
       lastLine = line.trim();
-      output = `${output}${line}\n`.slice(-longestShown);
       return true;
     },
     kill,
   );
-  return () => ({ lastLine, output, errors: errors() });
+  return () => ({ lastLine, output: output(), errors: errors() });
 }
 
 const tick = 200;

@@ -10,7 +10,7 @@ import type { ActionReward, Json } from "../environment.ts";
 import { rewardPlaces, type CommandOptions } from "./options.ts";
 import type { ProgramEnd } from "./program.ts";
 
-const number = z.number().refine(Number.isFinite, "expected a finite number");
+const number = z.number().min(0).max(1);
 
 /** A number, or more about it. */
 const earnedSchema = z.union([
@@ -68,7 +68,7 @@ export async function graderOf({ reward }: CommandOptions): Promise<Grader | nul
  * @throws TroupeError `bad_recipe` for a grader that gives neither a reward nor null, and whatever it throws
  */
 export async function earnedBy(
-  { reward }: CommandOptions,
+  { reward, seats }: Pick<CommandOptions, "reward" | "seats">,
   grader: Grader | null,
   end: ProgramEnd,
   task: Json,
@@ -78,16 +78,40 @@ export async function earnedBy(
   if (end.problem !== null) return { score: 0, ...reasonOf(end) };
   if (grader !== null) {
     const { exitCode, output } = end;
-    return graded(await grader({ task, exitCode, output, replies }));
+    return graded(await grader({ task, exitCode, output, replies }), seats, replies);
   }
   if (reward === "none") return null;
   const text = reward === "file" ? end.rewardFile : end.lastLine;
   const place = reward === "file" ? "$TROUPE_REWARD_FILE" : "the last line of its output";
   if (text === null || text.trim() === "") return null;
-  const read = earnedSchema.safeParse(jsonOrNull(text));
-  if (read.success) return read.data;
-  return { score: 0, reason: `${place} is no reward: ${showText(text.trim(), 80)}` };
+  const earned = earnedIn(jsonOrNull(text), seats, replies);
+  if (typeof earned !== "string") return earned;
+  return { score: 0, reason: `${place} is no reward: ${showText(text.trim(), 80)}${earned}` };
 }
+
+/** Text, which may be empty: it is no reward, and more about why. */
+function earnedIn(value: unknown, seats: readonly string[], replies: readonly RoleReply[]): Earned | string {
+  const read = earnedSchema.safeParse(value);
+  if (!read.success) return "";
+  const stranger = strangerIn(read.data, seats, replies);
+  return stranger === null ? read.data : ` (${stranger})`;
+}
+
+/** What a reward is given to, but does not exist: it would be lost. Null: nothing. */
+function strangerIn(
+  { roles = {}, replies: rewarded = {} }: Earned,
+  seats: readonly string[],
+  replies: readonly RoleReply[],
+): string | null {
+  const role = Object.keys(roles).find((name) => !seats.includes(name));
+  if (role !== undefined) return `there is no role \`${role}\`; the roles are ${seats.join(", ")}`;
+  const known = new Set(replies.map(({ id }) => id));
+  const reply = Object.keys(rewarded).find((id) => !known.has(bareId(id)));
+  return reply === undefined ? null : `no answer has the id \`${reply}\``;
+}
+
+/** Protocols put different words before the id of a reply. */
+const bareId = (id: string): string => id.replace(/^(chatcmpl-|msg_|resp_)/, "");
 
 function reasonOf({ problem, errors }: ProgramEnd): { reason?: string } {
   if (problem === null) return {};
@@ -95,19 +119,20 @@ function reasonOf({ problem, errors }: ProgramEnd): { reason?: string } {
   return { reason: `the program failed: ${problem}${last === "" ? "" : ` (${showText(last, 200)})`}` };
 }
 
-function graded(value: unknown): Earned | null {
+function graded(value: unknown, seats: readonly string[], replies: readonly RoleReply[]): Earned | null {
   if (value === null || value === undefined) return null;
-  const read = earnedSchema.safeParse(value);
-  if (read.success) return read.data;
+  const earned = earnedIn(value, seats, replies);
+  if (typeof earned !== "string") return earned;
   throw new TroupeError(
     "bad_recipe",
-    `environment.reward: the grader gave ${showText(JSON.stringify(value) ?? typeof value, 80)}; expected a number, { score, success?, roles?, replies?, reason? }, or null.`,
+    `environment.reward: the grader gave ${showText(JSON.stringify(value) ?? typeof value, 80)}${earned}; expected a number from 0 to 1, { score, success?, roles?, replies?, reason? }, or null.`,
   );
 }
 
 /** The reward of one reply: the team's score, and what it or its role did well on its own. */
 export function rewardOf({ score, roles, replies, reason }: Earned, { id, role }: RoleReply): ActionReward {
-  const own = replies?.[id] ?? replies?.[`chatcmpl-${id}`] ?? roles?.[role];
+  const named = Object.entries(replies ?? {}).find(([one]) => bareId(one) === id);
+  const own = named?.[1] ?? roles?.[role];
   return {
     team: score,
     local: own ?? 0,
