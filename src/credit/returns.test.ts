@@ -25,6 +25,18 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
     { actions: [paid("scout", 0, 0), paid("planner", 0, 0)], score: 1 },
   ]);
 
+  it("leaves out what must not be trained on, for a role alone as for the team", () => {
+    const lost = { ...paid("scout", 1, 0.5, true), masked: "the program did not get the answer" };
+    const calls = trajectories(0, [
+      { actions: [paid("scout", 0, 0.5), lost], score: 0 },
+      { actions: [paid("scout", 0, 0)], score: 0 },
+    ]);
+    for (const name of ["mas-grpo", "grpo"]) {
+      const returns = credit([calls], algorithmFrom(name, { reward: "rewards" })).map((one) => one.return);
+      expect(returns).toEqual([0.75, null, 0.25]);
+    }
+  });
+
   const creditOf = (name: string, options: object) =>
     credit([episode], algorithmFrom(name, { reward: "rewards", ...options }))
       .filter(({ action: { frozen } }) => !frozen)

@@ -39,12 +39,13 @@ export function turnsReturn(discount: number): Return {
 
 /**
  * R = Σ_t γ^t·r_t over all of the role's actions on the trajectory, t counted from the episode's first turn: the same
- * for each (the return of the first turn, Sutton and Barto, 2nd ed., eq. 3.8). Rewards of other roles are not included.
+ * for each (the return of the first turn, Sutton and Barto, 2nd ed., eq. 3.8). Rewards of other roles, and of actions that
+ * are masked, are not included.
  */
 export function trajectoryReturn(discount: number): Return {
   return (placed, rewards) =>
     trajectoryOf(placed)
-      .filter(({ action }) => action.role === placed.action.role)
+      .filter(({ action }) => action.role === placed.action.role && action.masked === undefined)
       .reduce((total, one) => {
         const weight = discount ** one.action.turn;
         return weight === 0 ? total : total + weight * rewards.of(one);
