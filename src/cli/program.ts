@@ -14,6 +14,7 @@ import { replayCommand } from "./episodes/replay.ts";
 import { rescoreCommand } from "./episodes/rescore.ts";
 import { evalCommand } from "./eval.ts";
 import { experimentCommand } from "./experiment/experiment.ts";
+import { exportCommand } from "./export.ts";
 import { helpConfiguration } from "./help.ts";
 import { initCommand } from "./init.ts";
 import { playCommand } from "./play/play.ts";
@@ -33,6 +34,7 @@ const commands = [
   experimentCommand,
   sftCommand,
   serveCommand,
+  exportCommand,
   clusterCommand,
   initCommand,
   playCommand,
