@@ -55,7 +55,7 @@ async function play(game: Game, others: (game: Game) => Actor, { role, seed }: P
   const { environment } = game;
   if (environment.drive !== undefined)
     throw new TroupeError(
-      "unsupported",
+      "bad_arguments",
       `${environment.name} is played by its own program, in which nobody can take a seat.`,
     );
   using person = askPerson(process.stdin, process.stdout);
