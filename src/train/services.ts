@@ -3,7 +3,7 @@ import { unrecordedCalls } from "../calls/recorded.ts";
 import { retrying, type RetryOptions } from "../calls/retry.ts";
 import { ServiceLog } from "../calls/services.ts";
 import type { Services } from "../environments/environment.ts";
-import { openProvedSandbox } from "../environments/sandbox-of.ts";
+import { openProvedSandbox } from "../environments/proved-sandbox.ts";
 import { folderFiles } from "../files/folder.ts";
 import { memoryFiles } from "../files/memory.ts";
 import { Gateway } from "../gateway/gateway.ts";

@@ -20,7 +20,7 @@ import {
 } from "../../data/verify.ts";
 import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
 import { comparisons, gradeWithInput } from "../../environments/code/grading/stdin.ts";
-import { openProvedSandbox } from "../../environments/sandbox-of.ts";
+import { openProvedSandbox } from "../../environments/proved-sandbox.ts";
 import { showCount, showShare, showText } from "../../format.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { exitCodes, listenForStop } from "../exit.ts";

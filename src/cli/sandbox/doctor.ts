@@ -2,7 +2,7 @@
 import { availableParallelism, cpus, freemem, release, totalmem } from "node:os";
 import { Command } from "commander";
 import { openEngine } from "../../engines/open.ts";
-import { proofs } from "../../environments/sandbox-of.ts";
+import { proofs } from "../../environments/proved-sandbox.ts";
 import { TroupeError } from "../../errors.ts";
 import { sandboxOptionsFrom } from "../../sandbox/from-environment.ts";
 import { reportBackends, type BackendReport } from "../../sandbox/report.ts";
