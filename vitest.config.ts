@@ -6,11 +6,17 @@ import { Retried } from "./tests/support/retried.ts";
 /** What is slow by nature: random kills, learning, every recipe, hostile programs in full, chaos, other people's clients. */
 const slow = ["src/**/*.slow.test.ts", "tests/**/*.slow.test.ts"];
 
-/** Helpers of these register what ends with a test file while they are imported: each file needs a process of its own. */
-const apart = ["src/engines/**/*.test.ts"];
+/** Functions of values, which leave nothing behind in a process. Tests with engines, sandboxes and servers have one each. */
+const shared = [
+  "src/{charts,credit,recipes,rollout,teams}/**/*.test.ts",
+  "src/environments/{blocksworld,eight-queens,grid,placing,planning,plan-path,sokoban,sudoku,thin-ice}/*.test.ts",
+];
 
 // Processes that tests start load the program's modules, too: compiled once, that takes half the time.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
+
+/** Real processes on a busy machine: the continuous integration tries such a test twice, and its output says which. */
+const retry = Number(process.env["TROUPE_TEST_RETRY"] ?? 0);
 
 export default defineConfig({
   test: {
@@ -31,23 +37,27 @@ export default defineConfig({
         extends: true,
         test: {
           name: "quick",
-          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
-          exclude: [...slow, ...apart],
+          include: shared,
+          exclude: slow,
           // Importing the program takes a second of processor: files share a process, and leave nothing behind in it.
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: "apart", include: apart, exclude: slow },
+        test: {
+          name: "apart",
+          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+          exclude: [...slow, ...shared],
+          retry,
+        },
       },
       {
         extends: true,
         test: {
           name: "slow",
           include: slow,
-          // Real kills on a busy machine: the continuous integration tries such a test twice, and its output says which.
-          retry: Number(process.env["TROUPE_TEST_RETRY"] ?? 0),
+          retry,
           // After the others, which it would disturb.
           sequence: { groupOrder: 1 },
         },
