@@ -1,7 +1,7 @@
 /**
- * A server that programs take for a model's: what they ask of it, in one of the protocols below, the roles of a team
- * answer, sampled by the engine. Each episode has a session of its own. Which one, and which role, is told by the key, by
- * the path (`/e/EPISODE/r/ROLE/v1`) or by the header `x-troupe-role`; nothing is guessed from what a request says.
+ * An HTTP server that looks like a model provider to agent programs: the roles of a team answer their requests, sampled by
+ * the engine. Each episode has its own session. The key, the path (`/e/EPISODE/r/ROLE/v1`), the header `x-troupe-role` or
+ * the model's name identifies session and role; nothing is inferred from the messages.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ interface Registered {
 const longestRequest = 32 * 2 ** 20;
 /** A stream that waits says so, in milliseconds. */
 const keepAlive = 3000;
-/** Sessions that are over are known for a while, so that late calls are told. */
+/** Ended sessions are remembered for a while, so that late calls get a 409. */
 const mostEnded = 10_000;
 
 export class Gateway {
@@ -122,7 +122,7 @@ export class Gateway {
     const session = episode === undefined ? keyed?.session : this.#sessions.get(episode);
     if (session === undefined)
       throw new BadRequest("The key is not that of an episode.", { status: 401, code: "invalid_api_key" });
-    // A program that goes on with the address of an earlier episode would be credited in the wrong one.
+    // A program that still uses the address of an earlier episode would get credit in the wrong one.
     if (keyed !== undefined && keyed.session !== session)
       throw new BadRequest("The key and the address are those of different episodes.", {
         status: 401,
