@@ -30,6 +30,7 @@ export function cachedSandbox(
     get sessions() {
       return sandbox.sessions;
     },
+    sessionsOf: sandbox.sessionsOf ?? sandbox,
     get service() {
       return sandbox.service;
     },

@@ -1,4 +1,5 @@
 /** Opens the best sandbox of this machine. There is no fallback to running programs without one. */
+import { endKept } from "./sessions.ts";
 import { availableParallelism } from "node:os";
 import { ServiceError, TroupeError } from "../errors.ts";
 import type { Backend, BackendOptions, OpenedBackend } from "./backend.ts";
@@ -119,6 +120,8 @@ async function problemIn(
     const problem = await prove(sandbox);
     if (problem !== null) return problem;
   }
+  // Programs come through a router, which would not know of these sessions.
+  endKept(sandbox);
   return null;
 }
 

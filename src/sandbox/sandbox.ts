@@ -96,6 +96,8 @@ export interface Sandbox {
   run(program: Program, signal?: AbortSignal): Promise<ProgramResult>;
   /** Concurrent sessions; a piece of work that needs several must not need more. Absent: at least four. */
   readonly sessions?: number | undefined;
+  /** Whose sessions these are: those of one sandbox are divided once, whatever surrounds it. Absent: its own. */
+  readonly sessionsOf?: Sandbox | undefined;
   /** @throws TroupeError `unsupported` if this backend can only run programs from start to end */
   start(program: Program, signal?: AbortSignal): Promise<RunningProgram>;
   /** Counts what it was asked, and failures. */

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { unrecordedCalls } from "../calls/recorded.ts";
+import { cachedSandbox } from "./cached.ts";
 import { openSandbox } from "./open.ts";
+import { routedSandbox } from "./packages/routed.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { askScript, withScript, type Script } from "./scripts.ts";
 
@@ -23,6 +26,11 @@ async function ask(script: Script, line: string): Promise<string | null> {
 
 const counted = (source: string, line: string, signal?: AbortSignal): Promise<string | null> =>
   withScript(sandbox, source, signal, (script) => ask(script, line));
+
+async function asking(raw: Sandbox): Promise<null> {
+  await askScript(raw, `${counter}# proof`, "a");
+  return null;
+}
 
 describe.runIf(works)("a script", () => {
   it("is kept for the next request", async () => {
@@ -52,6 +60,26 @@ describe.runIf(works)("a script", () => {
     expect(await counted(source, "b")).toBe("1");
     await counted(source, "c", AbortSignal.abort());
     expect(await counted(source, "d")).toBe("1");
+  });
+
+  it("gives way to one that is started through another wrapper of the sandbox", async () => {
+    const [one, other] = [1, 2].map(() => cachedSandbox(sandbox, unrecordedCalls())) as [Sandbox, Sandbox];
+    const sources = Array.from(
+      { length: sandbox.sessions ?? 0 },
+      (_, index) => `${counter}# wrapped ${index}`,
+    );
+    for (const source of sources) expect(await askScript(one, source, "a")).toBe("1");
+    expect(await askScript(other, `${counter}# of the other`, "a")).toBe("1");
+  });
+
+  it("leaves no session behind in a proof, which those who use the sandbox could not end", async () => {
+    const proved = await openSandbox({ workers: 1, proofs: [asking] });
+    const router = routedSandbox(() => Promise.resolve(proved));
+    const used = cachedSandbox(router, unrecordedCalls());
+    await router.open();
+    const sources = Array.from({ length: proved.sessions ?? 0 }, (_, index) => `${counter}# used ${index}`);
+    for (const source of sources) expect(await askScript(used, source, "a")).toBe("1");
+    await used.close();
   });
 
   it("gives way to another if all sessions are taken", async () => {

@@ -72,6 +72,11 @@ class Sessions {
     this.#kept.delete(session);
   }
 
+  endKept(): void {
+    for (const session of this.#kept) session.kill();
+    this.#kept.clear();
+  }
+
   #fits(needed: number): boolean {
     return this.#reserved === 0 || this.#reserved + needed <= this.#total();
   }
@@ -101,6 +106,11 @@ export function sessionsOf(sandbox: Sandbox): Pick<Sessions, "start" | "keep" | 
   return allOf(sandbox);
 }
 
+/** Ends the sessions that nobody uses at present. */
+export function endKept(sandbox: Sandbox): void {
+  allOf(sandbox).endKept();
+}
+
 /** Does the work once all its sessions are available. @param needed sessions that it has at the same time, at most */
 export async function withSessions<Value>(
   sandbox: Sandbox,
@@ -117,7 +127,9 @@ export async function withSessions<Value>(
 }
 
 function allOf(sandbox: Sandbox): Sessions {
-  const sessions = known.get(sandbox) ?? new Sessions(sandbox);
-  known.set(sandbox, sessions);
+  // Sessions that were kept through another wrapper could not be told to give way: a new one would wait forever.
+  const shared = sandbox.sessionsOf ?? sandbox;
+  const sessions = known.get(shared) ?? new Sessions(shared);
+  known.set(shared, sessions);
   return sessions;
 }
