@@ -1,9 +1,16 @@
 /** Secrets: which variables a program gets, and what is redacted from whatever comes back. */
+import { z } from "zod";
 
 const harmless =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|TEMP|TMP|SYSTEMROOT|PATHEXT|COMSPEC)$/i;
 
 type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What a recipe writes to pass more. */
+export const passedVariables = z
+  .array(z.string().regex(/^[A-Za-z_]\w*$/, "the name of an environment variable"))
+  .default([])
+  .describe("Environment variables to pass, besides PATH, HOME, locale and time zone.");
 
 /** @param names of further variables; unset ones are omitted */
 export function passedOn(names: readonly string[], all: Variables = process.env): Record<string, string> {

@@ -135,3 +135,13 @@ export function warningsOf(
 
 const unconstrained =
   "sampling is not constrained to the JSON schema: it is part of the prompt, and the reply was checked";
+
+/** Of both protocols of OpenAI. */
+export function openAiError({
+  message,
+  code,
+  status,
+}: Pick<BadRequest, "message" | "code" | "status">): object {
+  const type = status < 500 ? "invalid_request_error" : "server_error";
+  return { error: { message, type, param: null, code } };
+}

@@ -13,6 +13,7 @@ import {
   type Asked,
   type Event,
   type Protocol,
+  openAiError,
 } from "./asked.ts";
 import { BadRequest, type RoleReply, type Said } from "./session.ts";
 
@@ -264,12 +265,5 @@ export const responses: Protocol = {
   read,
   answer,
   events,
-  error: ({ message: text, code, status }) => ({
-    error: {
-      message: text,
-      type: status < 500 ? "invalid_request_error" : "server_error",
-      param: null,
-      code,
-    },
-  }),
+  error: openAiError,
 };

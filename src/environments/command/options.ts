@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { passedVariables } from "../../calls/secrets.ts";
 
 /** Values of `reward` that are not the path of a module. */
 export const rewardPlaces: readonly string[] = ["last-line", "file", "exit-code", "none"];
@@ -34,10 +35,7 @@ export const commandOptions = z.strictObject({
     .describe(
       "Where the reward is: `last-line` of the output, `file` (the one named by TROUPE_REWARD_FILE), `exit-code` (1 for 0), `none` (a judge gives it), or the path of a module whose default export grades an episode.",
     ),
-  env: z
-    .array(z.string().regex(/^[A-Za-z_]\w*$/, "the name of an environment variable"))
-    .default([])
-    .describe("Environment variables to pass, besides PATH, HOME, locale and time zone."),
+  env: passedVariables,
   timeoutSeconds: z
     .number()
     .gt(0)

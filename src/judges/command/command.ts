@@ -1,7 +1,7 @@
 /** The judge `command`: the user's program reads actions as JSON lines and writes verdicts. */
 import { z } from "zod";
 import type { Outcome } from "../../calls/call.ts";
-import { passedOn, redacting } from "../../calls/secrets.ts";
+import { passedOn, passedVariables, redacting } from "../../calls/secrets.ts";
 import { Service } from "../../calls/services.ts";
 import type { Occurrence } from "../../rollout/navigate.ts";
 import { settleAll } from "../../settle.ts";
@@ -67,10 +67,7 @@ export const commandOptions = z.strictObject({
     .tuple([z.string().min(1)], z.string())
     .describe("The program and its arguments, run in the folder of this file."),
   directory: z.string().min(1).optional().describe("Another working directory, relative to this file."),
-  env: z
-    .array(z.string().regex(/^[A-Za-z_]\w*$/, "the name of an environment variable"))
-    .default([])
-    .describe("Environment variables to pass, besides PATH, HOME, locale and time zone."),
+  env: passedVariables,
   timeoutSeconds: z
     .number()
     .gt(0)
