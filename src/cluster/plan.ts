@@ -111,17 +111,18 @@ function known(
   planned: PlannedPolicy | null,
 ): PlannedPolicy {
   if (planned !== null) return planned;
-  const problem = `The size of the model of policy ${name} is not known`;
   const given = "path" in model ? model.path : "NAME";
   // A plan reads neither weights nor templates of other formats.
   const files = "config.json generation_config.json tokenizer.json tokenizer_config.json";
   const place = isHubName(given) ? join("models", basename(given)) : given;
   const id = isHubName(given) ? given : `OWNER/${basename(given)}`;
+  const problem = `The size of the model of policy ${name} is not known`;
+  const why =
+    place === given
+      ? `${problem}: ${given} has no config.json. A model of the hub comes there with`
+      : `${problem}:`;
   const next = place === given ? "" : `, then \`policies.${name}.model.path=${place}\``;
-  throw new TroupeError(
-    "bad_recipe",
-    `${problem}: \`hf download ${id} ${files} --local-dir ${place}\`${next}.`,
-  );
+  throw new TroupeError("bad_recipe", `${why} \`hf download ${id} ${files} --local-dir ${place}\`${next}.`);
 }
 
 function serversOf(
