@@ -8,6 +8,7 @@ import { Gateway } from "../src/gateway/gateway.ts";
 import { rootKey } from "../src/random.ts";
 import { evaluatePolicies } from "../src/train/evaluate.ts";
 import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
+import { packed, unpacked, type EndedTrajectories } from "../src/rollout/ended.ts";
 import type { Episode } from "../src/rollout/episode.ts";
 import { growEpisode, growEpisodes } from "../src/rollout/grow.ts";
 import { rolloutDefaults, type RolloutSetting } from "../src/rollout/setting.ts";
@@ -164,7 +165,39 @@ describe("an episode of a program", () => {
       episode,
     );
   });
+
+  it("is not played again where it had ended; what a failure broke off is", async () => {
+    const kept = new Map<string, string>();
+    const ended: EndedTrajectories = {
+      get: async (place) => {
+        const contents = kept.get(JSON.stringify(place));
+        return contents === undefined ? null : unpacked(contents, "here");
+      },
+      put: async (place, episode) => void kept.set(JSON.stringify(place), await packed(episode)),
+    };
+    const starts = join(folder, "starts");
+    const program = `
+      (await import("node:fs")).appendFileSync(${JSON.stringify(starts)}, "x");
+      const said = await ask("WRITER", task.goal);
+      if (process.env.HOME === "/broken" && said === "7") process.kill(process.pid, "SIGKILL");
+      console.log(Math.random());`;
+    const setting = await settingOf(program, { samples: 6, script: sevenOrEight, setting: { ended } });
+    const home = process.env["HOME"];
+    process.env["HOME"] = "/broken";
+    await expect(growEpisode(setting, rootKey(1), start)).rejects.toBeInstanceOf(ServiceError);
+    process.env["HOME"] = home;
+    const [before, count] = [readFileSync(starts, "utf8").length, kept.size];
+    expect([before, count > 0 && count < 6]).toEqual([6, true]);
+    const one = await growEpisode(setting, rootKey(1), start);
+    expect(readFileSync(starts, "utf8").length - before).toBe(6 - count);
+    expect(JSON.stringify(await growEpisode(setting, rootKey(1), start))).toBe(JSON.stringify(one));
+    const { task, ...elsewhere } = start;
+    await growEpisode(setting, rootKey(1), { ...elsewhere, task: { goal: "b", was: task } });
+    expect(kept.size).toBe(12);
+  });
 });
+
+const sevenOrEight: Script = ({ seed }) => String(seed % 2 === 0 ? 7 : 8);
 
 /** The score of each trajectory, and what was wrong with how its program ended. */
 function outcomesOf(episode: Episode): readonly (readonly [number, string | null])[] {

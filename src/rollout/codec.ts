@@ -179,7 +179,8 @@ export function decodeEpisode(
     const [issue] = parsed.error.issues;
     throw damaged(where, `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "unexpected"}`);
   }
-  const json = parsed.data;
+  // Not what was parsed, whose keys are in the order of the schema: an episode that is stored again has the same bytes.
+  const json = value as EpisodeJson;
   checkReferences(json, where);
   const actions = json.actions.map((one) => {
     const prompt = promptOf(one.prompt);

@@ -30,21 +30,46 @@ export async function driveEpisode(
   const { state } = await callEnvironment(setting, keyAt(key, "start"), "start", (context) =>
     startEpisode(environment, start.task, context),
   );
-  const runs = await settleAll(
-    Array.from({ length: scheme.branch.root }, (_, index) => drive(setting, keyAt(key, index), start.task)),
+  const first = { ...nodeAt(setting, { id: "", parent: null, state }), kept: true };
+  const trajectories = await settleAll(
+    Array.from({ length: scheme.branch.root }, (_, index) => played(setting, key, start, first, index)),
   );
-  const trajectories = runs.map((driven, index) => trajectoryOf(setting, `${index}`, state, driven));
-  const first = nodeAt(setting, { id: "", parent: null, state });
-  return judgeEnded(setting, {
+  return judgeEnded(setting, episodeOf(start, first, trajectories));
+}
+
+/** One trajectory: the one that had ended before the run was interrupted, if there is one. */
+async function played(
+  setting: RolloutSetting,
+  key: Key,
+  start: EpisodeStart,
+  first: EpisodeNode,
+  index: number,
+): Promise<Trajectory> {
+  const { ended } = setting;
+  const place = { episode: idOf(start), task: start.task, trajectory: index };
+  const known = await ended?.get(place);
+  if (known) return { nodes: known.nodes.slice(1), actions: known.actions, end: known.ends[0] ?? null };
+  const driven = await drive(setting, keyAt(key, index), start.task);
+  const trajectory = trajectoryOf(setting, `${index}`, first.state, driven);
+  await ended?.put(place, episodeOf(start, first, [trajectory]));
+  return trajectory;
+}
+
+function episodeOf(start: EpisodeStart, first: EpisodeNode, trajectories: readonly Trajectory[]): Episode {
+  return {
     schema_version: episodeVersion,
-    id: start.id ?? start.path.join("/"),
+    id: idOf(start),
     path: start.path,
     split: start.split ?? null,
     task: start.task,
-    nodes: [{ ...first, kept: true }, ...trajectories.flatMap(({ nodes }) => nodes)],
+    nodes: [first, ...trajectories.flatMap(({ nodes }) => nodes)],
     actions: trajectories.flatMap(({ actions }) => actions),
     ends: trajectories.flatMap(({ end }) => end ?? []),
-  });
+  };
+}
+
+function idOf({ id, path }: EpisodeStart): string {
+  return id ?? path.join("/");
 }
 
 /** One run of the program. */
@@ -60,11 +85,13 @@ async function drive(setting: RolloutSetting, key: Key, task: Json): Promise<Dri
     const { session } = open;
     const signal = AbortSignal.any([context.signal, session.failing]);
     try {
-      return await blaming(environment, "drive", async () => {
-        const driven = await environment.drive?.(task, open, { ...context, signal });
-        if (driven === undefined) throw new TroupeError("internal", "the environment does not drive");
-        return driven;
-      });
+      const driven = await blaming(environment, "drive", async () =>
+        environment.drive?.(task, open, { ...context, signal }),
+      );
+      if (driven === undefined) throw new TroupeError("internal", "the environment does not drive");
+      // What a program did after it was cancelled, or a failure of ours, is not what it does.
+      signal.throwIfAborted();
+      return driven;
     } catch (error) {
       // Why the program was ended.
       throw session.failing.aborted ? session.failing.reason : error;

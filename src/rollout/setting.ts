@@ -6,6 +6,7 @@ import { standardRetries, type RetryOptions } from "../calls/retry.ts";
 import type { Role, Team } from "../teams/team.ts";
 import type { Tool } from "../text/messages.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
+import type { EndedTrajectories } from "./ended.ts";
 import type { Episode, SamplingScheme } from "./episode.ts";
 
 export interface RolloutPolicy {
@@ -47,6 +48,8 @@ export interface RolloutSetting {
   readonly judgeMoment?: JudgeMoment | undefined;
   /** Prompts contain the explanations of the verdicts on earlier actions (`comments.ts`). Absent: they do not. */
   readonly comments?: boolean;
+  /** Of programs that drive themselves. Absent: they are not kept, and each is played. */
+  readonly ended?: EndedTrajectories | undefined;
 }
 
 /** Nothing is lent, limited or judged. */

@@ -120,7 +120,7 @@ async function appendMember(file: string, start: number, lines: readonly object[
 }
 
 /** @throws TroupeError `bad_environment` if a task or a state is not JSON: circular, or nested too deeply */
-function asJson(line: object): string {
+export function asJson(line: object): string {
   try {
     return JSON.stringify(line);
   } catch (cause) {

@@ -12,6 +12,8 @@ export interface RunLayout {
   readonly verdicts: string;
   /** Recorded program executions; never rewound. */
   readonly programs: string;
+  /** Trajectories that ended and whose steps are in no checkpoint yet. Absent if there are none: see trajectory-log.ts. */
+  readonly trajectories: string;
   /** Contents of the files that programs read and wrote, by hash; never rewound. */
   readonly files: string;
   /** What isolated those programs, by first step. Absent if there were none. */
@@ -47,6 +49,7 @@ export function layoutOf(directory: string): RunLayout {
     evaluations: at("evaluations.jsonl"),
     verdicts: at("verdicts.jsonl"),
     programs: at("programs.jsonl"),
+    trajectories: at("trajectories.jsonl"),
     files: at("files"),
     sandboxes: at("sandboxes.jsonl"),
     engines: at("engines.jsonl"),

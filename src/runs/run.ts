@@ -21,6 +21,7 @@ import { readRegular } from "./regular.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 import type { CheckpointState, RunState } from "./checkpoint-state.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
+import { TrajectoryLog } from "./trajectory-log.ts";
 
 export interface Run extends AsyncDisposable, InputRecorder {
   readonly layout: RunLayout;
@@ -30,6 +31,8 @@ export interface Run extends AsyncDisposable, InputRecorder {
   readonly repeated: number;
   /** The run is finished. */
   readonly result: RunResult | null;
+  /** Of programs that drive themselves: what ended since the checkpoint. */
+  readonly trajectories: TrajectoryLog;
   /** Evaluations recorded up to the checkpoint, and later ones. */
   evaluations(): Promise<Evaluation[]>;
   timings(): Promise<Timing[]>;
@@ -75,22 +78,23 @@ export async function openRun(directory: string, recipe: string, incidental?: In
     const recorded = (await readLines(layout.metrics)).length;
     if (result === null) await rewind(layout, checkpoint?.state);
     const episodes = result === null ? await openEpisodes(layout, checkpoint?.state.step ?? 0) : null;
+    const trajectories = await TrajectoryLog.open(layout.trajectories, checkpoint?.state.step ?? 0);
     const repeated = recorded - (result === null ? (checkpoint?.state.step ?? 0) : recorded);
-    return makeRun(layout, { checkpoint, result, repeated, episodes }, () => lock.release());
+    return makeRun(layout, { checkpoint, result, repeated, episodes, trajectories }, () => lock.release());
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-interface Opened extends Pick<Run, "checkpoint" | "result" | "repeated"> {
+interface Opened extends Pick<Run, "checkpoint" | "result" | "repeated" | "trajectories"> {
   /** null: the run is finished. */
   readonly episodes: EpisodeLog | null;
 }
 
 function makeRun(
   layout: RunLayout,
-  { checkpoint, result, repeated, episodes: log }: Opened,
+  { checkpoint, result, repeated, episodes: log, trajectories }: Opened,
   close: () => Promise<void>,
 ): Run {
   return {
@@ -98,6 +102,7 @@ function makeRun(
     checkpoint,
     result,
     repeated,
+    trajectories,
     close,
     [Symbol.asyncDispose]: close,
     evaluations: () => readEvaluations(layout.directory),
@@ -122,10 +127,12 @@ function makeRun(
         evaluations,
       }));
       await pruneCheckpoints(layout.checkpoints, keep);
+      await trajectories.forget(step);
       return written;
     },
     recordResult: async (value) => {
       await syncRecords(layout, log);
+      await trajectories.forget(Infinity);
       await writeFileDurably(layout.result, `${JSON.stringify(value, null, 2)}\n`);
     },
     ...inputRecorder(layout, checkpoint?.state.step ?? 0),
@@ -142,6 +149,7 @@ async function settleRecipe(
   if (existing !== null && isSameTraining(existing, recipe, incidental)) return;
   if (existing !== null) {
     if (!(await isUnbegun(layout.directory))) throw otherRecipe(layout, existing, recipe, incidental);
+    await fs.rm(layout.trajectories, { force: true });
     await fs.rm(layout.models, { recursive: true, force: true });
     return writeFileDurably(layout.recipe, recipe);
   }
@@ -167,9 +175,9 @@ export async function isUnbegun(directory: string): Promise<boolean> {
 export async function removeUnbegun(directory: string): Promise<void> {
   const lock = await acquireLock(directory).catch(() => null);
   if (lock === null) return;
-  const { verdicts, programs } = layoutOf(directory);
+  const { verdicts, programs, trajectories } = layoutOf(directory);
   try {
-    const isEmpty = (await isUnbegun(directory)) && (await areEmpty([verdicts, programs]));
+    const isEmpty = (await isUnbegun(directory)) && (await areEmpty([verdicts, programs, trajectories]));
     if (isEmpty) await fs.rm(directory, { recursive: true, force: true });
   } finally {
     await lock.release();

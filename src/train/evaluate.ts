@@ -25,6 +25,7 @@ export interface EvaluationSetting {
   readonly services?: Services;
   readonly timeout?: RolloutSetting["timeout"];
   readonly concurrency?: RolloutSetting["concurrency"];
+  readonly ended?: RolloutSetting["ended"];
   readonly team: Team;
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
   /** Default: heldOut. */
@@ -148,7 +149,7 @@ async function inOrder(
 }
 
 function rolloutSetting(setting: EvaluationSetting): Omit<RolloutSetting, "judge"> {
-  const { engine, environment, team, policies, temperature, topP, signal } = setting;
+  const { engine, environment, team, policies, temperature, topP, signal, ended } = setting;
   const { services, retries, timeout, concurrency } = { ...rolloutDefaults, ...setting };
   return {
     engine,
@@ -163,5 +164,6 @@ function rolloutSetting(setting: EvaluationSetting): Omit<RolloutSetting, "judge
     timeout,
     concurrency,
     signal,
+    ended,
   };
 }

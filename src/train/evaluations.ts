@@ -4,6 +4,7 @@ import { momentOf } from "../rollout/judging.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, Timing } from "../runs/records.ts";
 import { timed } from "../timed.ts";
+import { endedIn } from "./ended.ts";
 import { evaluatePolicies, type EvaluationSetting } from "./evaluate.ts";
 import { limitsOf, retriesOf, timesOf } from "./failures.ts";
 import type { RecordedJudge } from "./judging.ts";
@@ -67,6 +68,7 @@ async function evaluateTeam(run: Run, { moment, tasks }: Plan, named: NamedTeam)
     name: `evaluation/${step}/${team}`,
     onEpisode: evaluationEpisodes(run, { moment, team }),
     judging: judgeOf(run),
+    ended: endedIn(run, step + 1, run.lineage),
     onProgress: (done, found) => emit({ type: "evaluation-progress", team, done, tasks: found }),
   };
   const { value, seconds } = await timed(() => interrupts.read(evaluatePolicies(setting)));

@@ -10,14 +10,15 @@ import { BudgetError, ServiceError, TroupeError } from "../errors.ts";
 import { writeFileDurably } from "../runs/durable.ts";
 import { readLines } from "../runs/json-lines.ts";
 import { settleAll } from "../settle.ts";
-import type { Batch, Batches, Run, StepEpisodes, UsedBefore } from "./state.ts";
+import { lineageOf } from "./ended.ts";
+import type { Batch, Batches, Run, Sampler, StepEpisodes, UsedBefore } from "./state.ts";
 
 /** Samples and judges a step's episodes. */
 export type Play = (
   run: Run,
   stageStep: number,
   before: UsedBefore,
-  engine: Pick<Engine, "sample">,
+  sampler: Sampler,
   signal: AbortSignal,
 ) => Promise<StepEpisodes>;
 
@@ -34,12 +35,16 @@ export async function openBatches(run: Run, play: Play): Promise<Batches> {
 function batchesOnDemand(run: Run, play: Play): Batches {
   return {
     take: async (stageStep, before) => ({
-      played: await play(run, stageStep, before, run.engine, run.sampling),
+      played: await play(run, stageStep, before, samplerOf(run), run.sampling),
       isOffPolicy: false,
     }),
     prepare: () => undefined,
     save: async () => ({}),
   };
+}
+
+function samplerOf({ engine, lineage }: Run): Sampler {
+  return { sample: (request, options) => engine.sample(request, options), lineage };
 }
 
 /** A batch that is being sampled. */
@@ -71,17 +76,24 @@ class Prefetcher implements Batches, AsyncDisposable {
     this.#next = null;
     this.#resumed = null;
     if (next !== null) return { played: await next.played, isOffPolicy: true };
-    const { engine } = this.#run;
-    const sample = engine.sample.bind(engine);
-    const played = await this.#playWith(stageStep, before, recording(resumed ?? new Map(), sample));
+    const { sample, lineage } = samplerOf(this.#run);
+    const sampler =
+      resumed === null
+        ? { sample, lineage }
+        : { sample: recording(resumed, sample), lineage: await this.#lineageBefore(stageStep) };
+    const played = await this.#playWith(stageStep, before, sampler);
     return { played, isOffPolicy: resumed !== null };
   }
 
   prepare(stageStep: number, before: UsedBefore): void {
     if (stageStep > this.#run.recipe.train.steps) return;
     const samples: Samples = new Map();
+    const { lineage } = this.#run;
     const played = this.#fromCopies((sample) =>
-      this.#playWith(stageStep, before, recording(samples, sample)),
+      this.#playWith(stageStep, before, {
+        sample: this.#isDriven ? sample : recording(samples, sample),
+        lineage,
+      }),
     );
     played.catch(() => undefined); // `take` and `save` report it
     this.#next = { played, samples };
@@ -105,9 +117,20 @@ class Prefetcher implements Batches, AsyncDisposable {
     await this.#next?.played.catch(() => undefined);
   }
 
-  #playWith(stageStep: number, before: UsedBefore, sample: Sample): Promise<StepEpisodes> {
+  /** What programs did is in the run's folder (rollout/ended.ts): they might ask for other samples. */
+  get #isDriven(): boolean {
+    return this.#run.environment.drive !== undefined;
+  }
+
+  /** Of the weights that sampled the batch of a checkpoint: those before its last step. */
+  #lineageBefore(stageStep: number): Promise<string> {
+    const warmSteps = this.#run.recipe.warmStart?.steps ?? 0;
+    return lineageOf(this.#run.folder, warmSteps + stageStep - 2);
+  }
+
+  #playWith(stageStep: number, before: UsedBefore, sampler: Sampler): Promise<StepEpisodes> {
     const signal = AbortSignal.any([this.#closing.signal, this.#run.sampling]);
-    return this.#play(this.#run, stageStep, before, { sample }, signal);
+    return this.#play(this.#run, stageStep, before, sampler, signal);
   }
 
   /** Copies the weights at once, before any later change; policies that do not train need no copy. */

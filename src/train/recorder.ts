@@ -12,6 +12,7 @@ import { readMetrics } from "../runs/read.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, StepMetrics, Timing } from "../runs/records.ts";
 import { saveReinforcement } from "./auxiliary.ts";
+import { lineageAfter } from "./ended.ts";
 import type { SampleAction, SampleEpisode } from "./events.ts";
 import { flatWarnings, outsideRange, patience } from "./metrics.ts";
 import { savePolicies } from "./policies.ts";
@@ -37,6 +38,7 @@ export async function recordStep(run: Run, record: StepRecord | ReinforcementRec
     await reportFlatRoles(run, metrics);
   }
   run.step = metrics.step;
+  run.lineage = lineageAfter(run.lineage, metrics);
 }
 
 function stepEpisodes(run: Run, { metrics, played, credited }: ReinforcementRecord): NewEpisode[] {

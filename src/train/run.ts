@@ -16,6 +16,7 @@ import { yamlOfRun } from "../recipes/write.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
 import { openRun, removeUnbegun, type Run as RunFolder } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
+import { lineageOf } from "./ended.ts";
 import { checkpointIfDue } from "./recorder.ts";
 import { endWith, finish, interrupt, interrupted, type TrainOutcome } from "./end.ts";
 import { evaluateIfDue, previewIfDue } from "./evaluations.ts";
@@ -155,6 +156,7 @@ async function begin(
     emit,
     previews: options.preview === true,
     step,
+    lineage: "",
     stage: await openStage({ recipe, environment, engine }, layout.models, stage, bases),
     bases,
     examples: null,
@@ -165,6 +167,7 @@ async function begin(
   };
   announce(run);
   await noteInputs(options, run);
+  run.lineage = await lineageOf(run.folder);
   if (checkpoint !== null) {
     await restorePolicies(engine, checkpoint.directory, checkpoint.state.policies);
     const { step: done, stageStep } = checkpoint.state;

@@ -5,7 +5,6 @@
  */
 import { retrying } from "../calls/retry.ts";
 import { knownReturns, hasZeroVariance } from "../credit/selection.ts";
-import type { Engine } from "../engines/engine.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
 import type { ScoreStatistics } from "../judges/rewards.ts";
@@ -17,24 +16,25 @@ import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import { settleAll } from "../settle.ts";
 import { sum } from "../statistics.ts";
+import { endedIn } from "./ended.ts";
 import { checkFailures, limitsOf, retriesOf } from "./failures.ts";
-import type { Run, StepEpisodes, UsedBefore } from "./state.ts";
+import type { Run, Sampler, StepEpisodes, UsedBefore } from "./state.ts";
 
 type Sampled = Omit<StepEpisodes, "services" | "scores">;
 
 /**
- * @param engine the policies, or copies of them
  * @throws ServiceError if more episodes failed than the limit allows
  */
 export async function sample(
   run: Run,
   stageStep: number,
   before: UsedBefore,
-  engine: Pick<Engine, "sample">,
+  sampler: Sampler,
   signal: AbortSignal,
 ): Promise<Sampled> {
   const { algorithm, recipe, root } = run;
-  const rollout = { ...rolloutOf(run), engine, signal };
+  const ended = endedIn(run, (recipe.warmStart?.steps ?? 0) + stageStep, sampler.lineage);
+  const rollout = { ...rolloutOf(run), engine: sampler, signal, ended };
   const plan = planOf(run, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];
   const kept: Episode[] = [];

@@ -75,6 +75,8 @@ export interface Run extends Omit<Resolved, "adjustments" | "configuredEngine"> 
   readonly closing: AsyncDisposableStack;
   /** Steps done, counted over both stages. */
   step: number;
+  /** Of the current weights (ended.ts). */
+  lineage: string;
   stage: OpenStage;
   /** The base models trained by a warm start of bases that is over; undefined: none. */
   bases: Readonly<Record<string, SavedPolicy>> | undefined;
@@ -135,6 +137,12 @@ export interface StepEpisodes {
   readonly scores?: ScoreStatistics;
   /** What services did. */
   readonly services: ServicesUsed;
+}
+
+/** What samples: the policies, or copies of them. */
+export interface Sampler extends Pick<Engine, "sample"> {
+  /** Of their weights (ended.ts). */
+  readonly lineage: string;
 }
 
 /** Where the batch of a step comes from (prefetch.ts). */

@@ -54,9 +54,9 @@ export async function trainStep(run: Run, stageStep: number): Promise<void> {
 }
 
 /** Samples and judges a step's episodes, when it begins or, off-policy, while the step before trains (prefetch.ts). */
-const play: Play = async (run, stageStep, before, engine, signal) => {
+const play: Play = async (run, stageStep, before, sampler, signal) => {
   const work = withServicesUsed(async () => {
-    const sampled = await sample(run, stageStep, before, engine, signal);
+    const sampled = await sample(run, stageStep, before, sampler, signal);
     return judge(run, sampled, stageStep, before.scores);
   });
   // An environment or a judge need not notice the signal.

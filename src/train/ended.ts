@@ -1,0 +1,54 @@
+/**
+ * Which trajectories that ended before an interruption a run may use: those that the same weights sampled for the same
+ * task at the same place. The same weights are those with the same lineage.
+ */
+import { digestOfText } from "../runs/digests.ts";
+import { readLines } from "../runs/json-lines.ts";
+import { readModels } from "../runs/read.ts";
+import type { StepMetrics } from "../runs/records.ts";
+import type { Run as RunFolder } from "../runs/run.ts";
+import { packed, unpacked, type EndedTrajectories, type TrajectoryPlace } from "../rollout/ended.ts";
+import type { Run } from "./state.ts";
+
+/**
+ * Of the weights after the first recorded steps: a digest of the models and of all that was measured since. A step that
+ * is repeated with another result, for example because a program did something else, gives all later weights another
+ * lineage.
+ * @param steps default: all that are recorded
+ */
+export async function lineageOf({ layout }: Pick<RunFolder, "layout">, steps?: number): Promise<string> {
+  const models = (await readModels(layout.directory)).at(-1)?.models ?? {};
+  const lines = (await readLines(layout.metrics)).slice(0, steps);
+  return lines.map(({ value }) => value).reduce(lineageAfter, digestOfText(JSON.stringify(models)));
+}
+
+/** What services did is no property of the weights: a verdict may be recorded by now. */
+export function lineageAfter(
+  before: string,
+  metrics: StepMetrics | Readonly<Record<string, unknown>>,
+): string {
+  return digestOfText(JSON.stringify([before, { ...metrics, services: undefined }]));
+}
+
+/**
+ * @param step the next one to be recorded: its checkpoint makes them unnecessary
+ * @param lineage of the weights that sample
+ */
+export function endedIn(
+  { folder: { trajectories: log }, environment }: Pick<Run, "folder" | "environment">,
+  step: number,
+  lineage: string,
+): EndedTrajectories | undefined {
+  if (environment.drive === undefined) return undefined;
+  const keyOf = (place: TrajectoryPlace): string => digestOfText(JSON.stringify([lineage, place]));
+  return {
+    get: async (place) => {
+      const contents = log.get(keyOf(place));
+      return contents === undefined ? null : unpacked(contents, log.file);
+    },
+    put: async (place, played) => {
+      const { episode, trajectory } = place;
+      await log.put({ step, episode, trajectory, key: keyOf(place), contents: await packed(played) });
+    },
+  };
+}
