@@ -121,14 +121,16 @@ describe("an episode of a program", () => {
     ]);
     const [first] = root.children;
     expect(first?.observations).toEqual({ writer: [{ role: "user", content: "a" }] });
+    // The score and the reward of a role are given once, to its last reply.
     const own = { team: 0.5, local: 0.25, parts: { own: 0.25 } };
+    const none = { team: 0, local: 0, parts: {} };
     expect(episode.actions.slice(0, 3)).toMatchObject([
       { id: "0/writer/0", parent: "0", role: "writer", turn: 0, frozen: false },
       { id: "0.0/critic/0", parent: "0.0", role: "critic", turn: 0, frozen: true },
       { id: "0.0.0/writer/0", parent: "0.0.0", role: "writer", turn: 1, frozen: false },
     ]);
     expect(episode.nodes.flatMap(({ actions }) => actions.map(({ reward }) => reward)).slice(0, 3)).toEqual([
-      own,
+      none,
       { team: 0.5, local: 0, parts: {} },
       own,
     ]);

@@ -1,10 +1,11 @@
 /**
- * A program that a user names, in its own process group, so that everything it starts can be killed with it. Its output is
- * read line by line, with bounds on everything.
+ * A program that a user names, in its own process group, so that everything it starts can be killed with it, also if this
+ * process is killed. Its output is read line by line, with bounds on everything.
  */
 import { spawn } from "node:child_process";
-import type { ChildProcessWithoutNullStreams as Child } from "node:child_process";
-import type { Readable } from "node:stream";
+import type { ChildProcess, ChildProcessWithoutNullStreams as Child } from "node:child_process";
+import type { Socket } from "node:net";
+import type { Readable, Writable } from "node:stream";
 
 export interface Group {
   readonly child: Child;
@@ -21,16 +22,20 @@ export interface GroupOptions {
   readonly directory: string;
   /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** It has a fourth pipe, `child.stdio[3]`, which it writes to. */
+  readonly hasFourth?: boolean;
 }
 
 /** Time for pipes to close after the program has ended, in milliseconds: its descendants may hold them. */
 const grace = 1000;
 
 /** An error: it could not be started. */
-export function startGroup({ run: [command, ...given], directory, env }: GroupOptions): Group | Error {
+export function startGroup({ run, directory, env, hasFourth = false }: GroupOptions): Group | Error {
+  const [command, ...given] = run;
+  const stdio = Array.from({ length: hasFourth ? 4 : 3 }, () => "pipe" as const);
   let child: Child;
   try {
-    child = spawn(command, given, { cwd: directory, env, stdio: "pipe", detached: true });
+    child = spawn(command, given, { cwd: directory, env, stdio, detached: true }) as Child;
   } catch (error) {
     return error as Error;
   }
@@ -78,11 +83,47 @@ const alive = new Set<Child>();
 function keepTrackOf(child: Child): void {
   if (alive.size === 0) process.on("exit", killEverything);
   alive.add(child);
+  tellGuard(`+${child.pid}`);
   const forget = (): void => {
-    alive.delete(child);
+    if (!alive.delete(child)) return;
+    tellGuard(`-${child.pid}`);
     if (alive.size === 0) process.off("exit", killEverything);
   };
   child.on("exit", forget).on("error", forget);
+}
+
+/** Reads which groups there are. When the pipe ends, this process has, and nobody else would end those that are left. */
+const guarding = `
+trap "" HUP INT TERM
+all=
+while read -r line; do
+  group=\${line#?}
+  case $line in
+    +*) all="$all $group" ;;
+    -*) rest=; for one in $all; do [ "$one" = "$group" ] || rest="$rest $one"; done; all=$rest ;;
+  esac
+done
+for group in $all; do kill -KILL -- "-$group"; done
+`;
+
+let guard: ChildProcess | null = null;
+
+/** SIGKILL gives no time to end programs. On a system without a shell they then go on. */
+function tellGuard(line: string): void {
+  if (guard === null) {
+    guard = spawn("/bin/sh", ["-c", guarding], {
+      detached: true,
+      env: {},
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    guard.on("error", () => {}).on("exit", () => (guard = null));
+    guard.stdin?.on("error", () => {});
+    // Neither keeps this process from ending.
+    guard.unref();
+    (guard.stdin as Socket | null)?.unref();
+    for (const { pid } of alive) if (`+${pid}` !== line) guard.stdin?.write(`+${pid}\n`);
+  }
+  (guard.stdin as Writable | null)?.write(`${line}\n`);
 }
 
 function killEverything(): void {

@@ -1,4 +1,6 @@
 /** HTTP with limits: no redirects that could carry a key elsewhere, bounded replies, reasons that people understand. */
+import { request as overHttp, type IncomingMessage } from "node:http";
+import { request as overHttps } from "node:https";
 import { ServiceError } from "../errors.ts";
 
 export interface HttpReply {
@@ -24,6 +26,45 @@ export async function exchange(
   const response = await fetch(url, { ...init, redirect: "error" }).catch(failing("cannot be reached"));
   const body = await wholeBody(response.body, longest).catch(failing("broke off its answer"));
   return { status: response.status, headers: response.headers, body };
+}
+
+export interface PostOptions {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Posts JSON to whom may take hours to answer, where `fetch` gives up after five minutes. Redirects are not followed.
+ * @param longest bytes of the reply
+ * @throws ServiceError as `exchange`
+ */
+export async function postPatiently(
+  url: string | URL,
+  { body, headers, signal }: PostOptions,
+  longest: number,
+): Promise<HttpReply> {
+  const { origin, protocol } = new URL(url);
+  const failing = (what: string) => (cause: unknown) => {
+    throw new ServiceError(`${origin} ${what}: ${reasonOf(cause)}`, { cause });
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = (protocol === "https:" ? overHttps : overHttp)(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...headers },
+    signal,
+    // A kept connection may be closed by the other side while it is chosen.
+    agent: false,
+  });
+  request.on("response", resolve).on("error", reject);
+  request.on("socket", (socket) => socket.setKeepAlive(true, 60_000));
+  request.end(body);
+  const response = await promise.catch(failing("cannot be asked"));
+  const received = await wholeBody(response, longest).catch(failing("broke off its answer"));
+  const given = Object.entries(response.headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return { status: response.statusCode ?? 0, headers: new Headers(given), body: received };
 }
 
 /** The other side sent more than was allowed. */

@@ -26,7 +26,7 @@ const rules: readonly Rule[] = [
       "calls/retry.ts": "the retries",
       "judges/coach/breaker.ts": "all questions wait together, between `call`s",
       "engines/tinker/client/deadlines.ts": "lengths of pauses, which `call` makes",
-      "environments/command/program.ts": "how long a program was silent, not a pause",
+      "environments/command/silence.ts": "how long a program was silent, not a pause",
     },
   },
   {
@@ -60,6 +60,7 @@ const rules: readonly Rule[] = [
     instead: "`startGroup` of src/calls/child.ts",
     allowed: {
       "calls/child.ts": "programs that users name",
+      "environments/command/sandboxed.ts": "inside the sandbox, by a program of ours",
       "data/formats/parquet.ts": "a thread: a damaged file must not take all memory",
       "environments/math/answers/thread.ts": "a thread, asked through `call`",
       "experiments/child.ts":
@@ -103,6 +104,7 @@ const rules: readonly Rule[] = [
       "calls/http.ts": "the exchange",
       "clients/transport.ts": "the AI SDK reads the reply",
       "data/hub/requests.ts": "a download is never whole in memory",
+      "environments/command/sandboxed.ts": "inside the sandbox, to prove what is reached",
       "engines/tinker/archives/download.ts": "an archive is never whole in memory",
       "engines/tinker/client/transport.ts": "connections in pools, which `fetch` has not",
       "tools/mcp/transport.ts": "the SDK reads the reply",

@@ -9,7 +9,7 @@ import type { Team } from "../teams/team.ts";
 
 /** Says what the environment needs and this machine lacks, before models are loaded. @throws TroupeError */
 export async function checkMachine(environment: Environment): Promise<void> {
-  environment.checkMachine?.();
+  await environment.checkMachine?.();
   if (environment.runsPrograms === true) await checkSandbox(environment.packages);
 }
 

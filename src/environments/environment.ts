@@ -8,7 +8,7 @@
  * dropped.
  */
 import type { FileStore } from "../files/store.ts";
-import type { Gateway, OpenSession } from "../gateway/gateway.ts";
+import type { Gateway, GatewayPlace, OpenSession } from "../gateway/gateway.ts";
 import type { RoleReply } from "../gateway/session.ts";
 import type { Key } from "../random.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
@@ -162,7 +162,7 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   /** Python packages that they import (`Program.packages`). */
   readonly packages?: PackageSet;
   /** @throws TroupeError if the options need what this machine lacks, such as a service's key. Absent: they need nothing. */
-  checkMachine?(): void;
+  checkMachine?(): Awaitable<void>;
   /** What a user should know of the chosen options before training. */
   readonly warnings?: readonly OptionWarning[];
   /** What a task from outside must be. Absent: any JSON, and `start` must handle it. */
@@ -188,6 +188,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
    * and `step` then play no part. A program that fails is data, with a low reward and a reason. Absent: the sampler plays.
    */
   drive?(task: Task, open: OpenSession, context: Context): Promise<Driven<State>>;
+  /** Where such programs reach the roles. Absent: at this machine alone. */
+  readonly gateway?: GatewayPlace;
   /** Called at the end of a turn, before the next one begins. */
   endTurn?(state: State): State;
   outcome(state: State): Outcome;
@@ -271,7 +273,7 @@ export interface EnvironmentDefinition<Options> {
   create(options: Options): Awaitable<Environment>;
   /** Where `create` may download data: the environment without it, with which a recipe is checked before. */
   outline?(options: Options): Awaitable<Environment>;
-  /** Options that are paths, relative to the file that sets them, each with the words that are none. */
+  /** Options that are paths, or lists of them, relative to the file that sets them, each with the words that are none. */
   readonly paths?: Readonly<Record<string, readonly string[]>>;
   /** An option that is a folder; by default that of the file that sets the option it belongs to. */
   readonly folder?: { readonly option: string; readonly of: string };

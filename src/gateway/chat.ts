@@ -15,7 +15,7 @@ import {
   type Protocol,
   openAiError,
 } from "./asked.ts";
-import { BadRequest, type RoleReply } from "./session.ts";
+import { answerOf, BadRequest, type RoleReply } from "./session.ts";
 
 const toolCall = z.looseObject({
   id: z.string(),
@@ -151,7 +151,8 @@ function answer(asked: Asked, replies: readonly RoleReply[]): object {
 }
 
 function heading({ model }: Asked, replies: readonly RoleReply[], object: string): object {
-  return { id: `chatcmpl-${replies[0]?.id ?? ""}`, object, created: Math.floor(Date.now() / 1000), model };
+  const id = `chatcmpl-${answerOf(replies[0]?.id ?? "")}`;
+  return { id, object, created: Math.floor(Date.now() / 1000), model };
 }
 
 function contentOf({ reply: { text, thinking, calls } }: RoleReply): object {

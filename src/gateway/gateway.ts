@@ -5,14 +5,18 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, ListenOptions } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { wholeBody, TooLongError } from "../calls/http.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { notTooDeep, type Asked, type Event, type Protocol } from "./asked.ts";
 import { chatCompletions } from "./chat.ts";
 import { messages } from "./messages.ts";
+import { Report } from "./report.ts";
 import { responses } from "./responses.ts";
 import { BadRequest, Session, type RoleReply, type SessionRole, type SessionSetting } from "./session.ts";
 
@@ -28,7 +32,30 @@ export interface OpenSession {
   readonly session: Session;
   /** The addresses and keys, as environment variables. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Of the episode: without `/v1`, and with the key that any of its roles answers to. */
+  readonly address: Address;
+  /** By role. */
+  readonly addresses: Readonly<Record<string, Address>>;
+  /** What the program posts to the episode's address and `/reward`. */
+  readonly report: Report;
 }
+
+export interface Address {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** Where the gateway listens, and what it tells programs. */
+export interface GatewayPlace {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** How programs reach it. Absent: by host and port. */
+  readonly url?: string | undefined;
+}
+
+/** No other machine reaches it. */
+const loopback: GatewayPlace = { host: "127.0.0.1", port: 0 };
 
 interface Registered {
   readonly session: Session;
@@ -46,46 +73,83 @@ const mostEnded = 10_000;
 export class Gateway {
   readonly #keys = new Map<string, Registered>();
   readonly #sessions = new Map<string, Session>();
-  #server: Promise<Server> | null = null;
+  readonly #reports = new WeakMap<Session, Report>();
+  /** By where they listen. */
+  readonly #servers = new Map<string, Promise<Server>>();
+  /** Of the socket. */
+  #folder: Promise<string> | null = null;
 
-  /** Listens, at the first session, at a port of this machine that no other machine reaches. */
-  async open(setting: SessionSetting): Promise<OpenSession> {
+  /**
+   * Listens, if it does not yet, and begins a session.
+   * @throws TroupeError `bad_recipe` if it cannot listen there
+   */
+  async open(setting: SessionSetting, { host, port, url }: GatewayPlace = loopback): Promise<OpenSession> {
     const variableOf = variableNames(setting.roles);
-    const server = await (this.#server ??= listening((request, response) => this.#handle(request, response)));
+    const server = await this.#listening({ host, port });
     const session = new Session(setting);
+    const report = new Report(session);
     this.#register(this.#sessions, session.id, session);
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/e/${session.id}`;
-    const whole = this.#pair(url, "", { session });
-    const ofRoles = setting.roles.map((role) =>
-      this.#pair(`${url}/r/${encodeURIComponent(role.name)}`, `_${variableOf.get(role.name)}`, {
-        session,
-        role,
-      }),
-    );
-    return { session, variables: Object.assign({}, whole, ...ofRoles) as Record<string, string> };
+    this.#reports.set(session, report);
+    const bare = host.includes(":") ? `[${host}]` : host;
+    const own = `http://${bare}:${(server.address() as AddressInfo).port}`;
+    const address = this.#address(`${(url ?? own).replace(/\/+$/, "")}/e/${session.id}`, { session });
+    const addresses = setting.roles.map((role) => {
+      const ofRole = `${address.url}/r/${encodeURIComponent(role.name)}`;
+      return [role.name, this.#address(ofRole, { session, role })] as const;
+    });
+    const variables = [
+      variablesFor(address, ""),
+      ...addresses.map(([name, one]) => variablesFor(one, `_${variableOf.get(name)}`)),
+    ];
+    return {
+      session,
+      variables: Object.assign({}, ...variables) as Record<string, string>,
+      address,
+      addresses: Object.fromEntries(addresses),
+      report,
+    };
+  }
+
+  /** Where it can be reached without a network: the path of a socket. */
+  async socket(): Promise<string> {
+    const folder = await (this.#folder ??= mkdtemp(path.join(tmpdir(), "troupe-gateway-")));
+    const socket = path.join(folder, "socket");
+    await this.#listening({ path: socket });
+    return socket;
   }
 
   /** Ends connections and stops listening. */
   async close(): Promise<void> {
-    const server = await this.#server?.catch(() => null);
-    this.#server = null;
-    if (!server) return;
-    const closed = once(server, "close");
-    server.close();
-    server.closeAllConnections();
-    await closed;
+    const servers = [...this.#servers.values()];
+    this.#servers.clear();
+    for (const starting of servers) {
+      const server = await starting.catch(() => null);
+      if (server === null) continue;
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    }
+    const folder = await this.#folder?.catch(() => undefined);
+    this.#folder = null;
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
-  /** Variables that the clients of OpenAI and Anthropic read by themselves. */
-  #pair(url: string, suffix: string, registered: Registered): Record<string, string> {
+  #listening(place: ListenOptions): Promise<Server> {
+    const name = JSON.stringify(place);
+    const known = this.#servers.get(name);
+    if (known !== undefined) return known;
+    const starting = listening(place, (request, response) => this.#handle(request, response));
+    this.#servers.set(name, starting);
+    // The port may be free later.
+    starting.catch(() => this.#servers.delete(name));
+    return starting;
+  }
+
+  #address(url: string, registered: Registered): Address {
     const key = `troupe-${randomBytes(16).toString("hex")}`;
     this.#register(this.#keys, key, registered);
-    return {
-      [`OPENAI_BASE_URL${suffix}`]: `${url}/v1`,
-      [`OPENAI_API_KEY${suffix}`]: key,
-      [`ANTHROPIC_BASE_URL${suffix}`]: url,
-      [`ANTHROPIC_API_KEY${suffix}`]: key,
-    };
+    return { url, key };
   }
 
   #register<T>(map: Map<string, T>, name: string, value: T): void {
@@ -99,6 +163,10 @@ export class Gateway {
     const { parts, protocol } = addressOf(request);
     try {
       const body = await bodyOf(request);
+      if (request.method === "POST" && parts.rest === "reward" && parts.role === undefined) {
+        this.#reporterOf(request, parts).give(body.length === 0 ? null : notTooDeep(jsonIn(body)));
+        return send(response, 200, { accepted: true });
+      }
       const { session, role } = this.#calleeOf(request, parts);
       if (request.method === "GET" && parts.rest === "models") return send(response, 200, modelsOf(session));
       if (protocol === undefined)
@@ -115,10 +183,23 @@ export class Gateway {
     }
   }
 
+  /** Whoever reports needs the key of the episode: its roles must not reward themselves. @throws BadRequest */
+  #reporterOf({ headers }: IncomingMessage, { episode }: Parts): Report {
+    const keyed = this.#keys.get(keyOf(headers));
+    const denied = (message: string, status: number): BadRequest =>
+      new BadRequest(message, { status, code: "invalid_api_key" });
+    if (keyed === undefined)
+      throw denied("A reward needs the episode's key, as `Authorization: Bearer KEY`.", 401);
+    if (episode !== undefined && keyed.session.id !== episode)
+      throw denied("The key and the address are those of different episodes.", 401);
+    if (keyed.role !== undefined)
+      throw denied(`This is the key of the role ${keyed.role.name}; a reward needs the episode's.`, 403);
+    return this.#reports.get(keyed.session) as Report;
+  }
+
   /** @throws BadRequest if the session or the role is not known */
   #calleeOf({ headers }: IncomingMessage, { episode, role }: Parts): Registered {
-    const given = keyOf(headers);
-    const keyed = this.#keys.get(given);
+    const keyed = this.#keys.get(keyOf(headers));
     const session = episode === undefined ? keyed?.session : this.#sessions.get(episode);
     if (session === undefined)
       throw new BadRequest("The key is not that of an episode.", { status: 401, code: "invalid_api_key" });
@@ -158,15 +239,33 @@ function variableNames(roles: readonly SessionRole[]): ReadonlyMap<string, strin
   );
 }
 
+/** What the clients of OpenAI and Anthropic read by themselves. */
+function variablesFor({ url, key }: Address, suffix: string): Record<string, string> {
+  return {
+    [`OPENAI_BASE_URL${suffix}`]: `${url}/v1`,
+    [`OPENAI_API_KEY${suffix}`]: key,
+    [`ANTHROPIC_BASE_URL${suffix}`]: url,
+    [`ANTHROPIC_API_KEY${suffix}`]: key,
+  };
+}
+
+/** @throws TroupeError `bad_recipe` */
 async function listening(
+  place: ListenOptions,
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Server> {
   // A program may think for long between two calls, and a connection that is closed then may be the one of the next.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 600_000 }, (request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  server.listen(place);
+  await once(server, "listening").catch((cause: Error) => {
+    throw new TroupeError(
+      "bad_recipe",
+      `environment.gateway: it cannot listen there (${cause.message}): name an address of this machine, and a port that nothing else uses, or none.`,
+      { cause },
+    );
+  });
   // A run that ends in another way need not wait for it.
   return server.unref();
 }

@@ -47,7 +47,10 @@ export interface RoleRequest {
 
 /** A reply of a role, as it was sampled and as the program was shown it. */
 export interface RoleReply extends SampledSequence {
-  /** What the program may name it by. It does not depend on the order of concurrent calls. */
+  /**
+   * What the program may name it by. It does not depend on the order of concurrent calls. One of several in an answer has
+   * its number behind the answer's: `ID-1`.
+   */
   readonly id: string;
   readonly role: string;
   /** The messages after those that the role had been shown. */
@@ -141,6 +144,10 @@ export class Session {
   /** Whether the program waits for an answer. */
   get isSampling(): boolean {
     return this.#calls.some(({ replies }) => replies === null);
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Calls so far. */
@@ -244,11 +251,15 @@ export class Session {
         this.#sampling.signal,
       );
       if (this.#hasEnded) throw ended();
-      return sequences.map((sequence, index) => {
-        const id = createHash("sha256")
+      const digests = sequences.map((_, index) =>
+        createHash("sha256")
           .update(JSON.stringify([role.name, digest, times, index]))
-          .digest("hex");
-        return this.#reply(role, request, place, sequence, id);
+          .digest("hex"),
+      );
+      const answer = shortId(digests[0] ?? "");
+      return sequences.map((sequence, index) => {
+        const id = sequences.length === 1 ? answer : `${answer}-${index}`;
+        return this.#reply(role, request, place, sequence, { id, digest: digests[index] ?? "" });
       });
     } catch (error) {
       this.fail(error as Error);
@@ -268,17 +279,17 @@ export class Session {
     { stop, messages }: RoleRequest,
     place: Place,
     sequence: SampledSequence,
-    id: string,
+    { id, digest }: { readonly id: string; readonly digest: string },
   ): RoleReply {
     const parsed = role.tokenizer.parseReply(sequence.tokens, sequence.stopReason === "length");
-    const reply = shown(parsed, stop, role.tokenizer.decode(sequence.tokens), id);
+    const reply = shown(parsed, stop, role.tokenizer.decode(sequence.tokens), digest);
     const { text, calls } = reply;
     const message: Message = { role: "assistant", content: text, ...(calls === undefined ? {} : { calls }) };
-    this.#said.set(shortId(id), { messages, reply: message });
+    this.#said.set(id, { messages, reply: message });
     (this.#conversations.get(role.name) as Conversations).add(place, sequence.tokens, message);
     return {
       ...sequence,
-      id: shortId(id),
+      id,
       role: role.name,
       added: place.added,
       prompt: place.history.tokens,
@@ -313,7 +324,10 @@ function shown(parsed: Reply, stop: readonly string[], written: string, id: stri
   return { ...rest, text, calls: calls.map((call, index) => ({ id: toolCallId(id, index), ...call })) };
 }
 
-const shortId = (id: string): string => id.slice(0, 24);
+const shortId = (digest: string): string => digest.slice(0, 24);
+
+/** The id of the answer that a reply is in. */
+export const answerOf = (id: string): string => id.replace(/-\d+$/, "");
 
 /** Nine letters and digits, as some templates require. */
 function toolCallId(reply: string, index: number): string {

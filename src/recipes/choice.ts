@@ -159,8 +159,14 @@ function completed(
   recipe: Plain,
   tree: MappingTree,
 ): Plain {
-  const placed = Object.entries(paths).flatMap(([option, words]) => {
+  const placed = Object.entries(paths).flatMap(([option, words]): (readonly [string, unknown])[] => {
     const given = options[option];
+    if (Array.isArray(given)) {
+      const seen = given.map((one: unknown) =>
+        typeof one === "string" ? seenFromHere(tree, [key, option], one) : one,
+      );
+      return [[option, seen] as const];
+    }
     if (typeof given !== "string" || words.includes(given)) return [];
     return [[option, seenFromHere(tree, [key, option], given)] as const];
   });

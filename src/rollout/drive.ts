@@ -81,7 +81,7 @@ async function drive(setting: RolloutSetting, key: Key, task: Json): Promise<Dri
   // The time that sampling takes is no fault of the program, which has limits of its own.
   const unlimited = { ...setting, timeout: null };
   return callEnvironment(unlimited, keyAt(key, "drive"), "drive", async (context) => {
-    const open = await gateway.open(sessionSetting(setting, keyAt(key, "calls")));
+    const open = await gateway.open(sessionSetting(setting, keyAt(key, "calls")), environment.gateway);
     const { session } = open;
     const signal = AbortSignal.any([context.signal, session.failing]);
     try {

@@ -110,7 +110,7 @@ async function open(
   const { recipe, environment, judge } = options;
   const services = await servicesOf(folder);
   closing.defer(() => services.close());
-  if (folder.checkpoint === null) environment.checkMachine?.();
+  if (folder.checkpoint === null) await environment.checkMachine?.();
   const { runsPrograms, packages } = environment;
   if (runsPrograms === true) await interrupts.read(services.openSandbox(packages));
   const teams = namedTeams(recipe, environment);

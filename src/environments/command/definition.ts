@@ -1,16 +1,30 @@
 /**
- * Agents that drive themselves: for each episode a program of the user's own is started, in any language, with the task
- * and with the address and key of each role. What it asks of them are the actions, and its end is the episode's end.
+ * Agents that drive themselves: for each episode a program of the user's own is started, in any language, or a service is
+ * asked, with the task and with the address and key of each role. What it asks of them are the actions, and its end is the
+ * episode's end.
  */
 import { readFile } from "node:fs/promises";
+import { answerOf, call } from "../../calls/call.ts";
+import { Service } from "../../calls/services.ts";
 import { TroupeError } from "../../errors.ts";
 import { jsonOrNull } from "../../json.ts";
 import { limiter } from "../../settle.ts";
-import type { Environment, EnvironmentDefinition, Json, TaskSource } from "../environment.ts";
+import type { OpenSession } from "../../gateway/gateway.ts";
+import type { Context, Environment, EnvironmentDefinition, Json, TaskSource } from "../environment.ts";
 import { taskList } from "../tasks.ts";
 import { commandOptions, rewardPlaces, type CommandOptions } from "./options.ts";
-import { runProgram } from "./program.ts";
-import { earnedBy, graderOf, rewardOf, type Grader } from "./reward.ts";
+import { runProgram, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import {
+  earnedBy,
+  graderOf,
+  isReported,
+  reportProblem,
+  rewardsOf,
+  type Grader,
+  type PlayedEpisode,
+} from "./reward.ts";
+import { proveSandbox } from "./sandboxed.ts";
+import { askService, checkService } from "./service.ts";
 
 export type CommandState = {
   /** Only at the start. */
@@ -25,9 +39,10 @@ export type CommandState = {
 
 export const command: EnvironmentDefinition<CommandOptions> = {
   name: "command",
-  summary: "Runs a program of your own for each episode; its calls to a model's URL are the actions.",
+  summary:
+    "Runs a program of your own for each episode, or asks a service; the calls to a model's URL are the actions.",
   options: commandOptions,
-  paths: { directory: [], reward: rewardPlaces },
+  paths: { directory: [], reward: rewardPlaces, readable: [] },
   folder: { option: "directory", of: "run" },
   seatsOption: "seats",
   create: async (options) => {
@@ -63,13 +78,49 @@ const unknownOutcome = {
   fix: "compare the judge's verdicts instead (`judge.evaluation: true`), or give `reward` a module that grades episodes",
 };
 
+function programOf(options: CommandOptions): ProgramOptions {
+  const { run } = options;
+  if (run !== undefined) return { ...options, run };
+  throw new TroupeError("bad_recipe", "environment: expected `run`, a program, or `url`, a service.");
+}
+
+function played(
+  options: CommandOptions,
+  task: Json,
+  open: OpenSession,
+  context: Context,
+): Promise<ProgramEnd> {
+  const { url } = options;
+  return url === undefined
+    ? runProgram(programOf(options), task, open, context)
+    : askService({ ...options, url }, task, open, context);
+}
+
+/** A grader that does not end is a failure of ours: it says nothing of the episode. */
+async function gradedBy(
+  grader: Grader,
+  episode: PlayedEpisode,
+  { timeoutSeconds }: CommandOptions,
+  { signal, services }: Pick<Context, "signal" | "services">,
+): Promise<unknown> {
+  const service = services.log?.named("grader", { onlyProblems: true }) ?? new Service("grader");
+  const milliseconds = 1000 * timeoutSeconds;
+  return answerOf(await call(service, async () => grader(episode), { signal, milliseconds }));
+}
+
 function environmentOf(
   options: CommandOptions,
   tasks: Readonly<Record<string, TaskSource<Json>>>,
   grader: Grader | null,
 ): Environment<Json, CommandState> {
-  const { seats, maxTokens, words, reward, processes } = options;
+  const { seats, maxTokens, words, reward, processes, gateway } = options;
   const limited = limiter(processes);
+  let proof: Promise<void> | undefined;
+  // A program that is not isolated could do anything before the first one that would be.
+  const prove = (): Promise<void> =>
+    (proof ??= options.sandbox ? proveSandbox(programOf(options)) : Promise.resolve());
+  const gradingWith = ({ signal, services }: Context): Parameters<typeof earnedBy>[1] =>
+    grader === null ? null : (episode) => gradedBy(grader, episode, options, { signal, services });
   const seat = {
     purpose: "Says what the program asks of it.",
     prompt: "",
@@ -81,6 +132,9 @@ function environmentOf(
     seats: Object.fromEntries(seats.map((name) => [name, seat])),
     tasks,
     ...(reward === "none" ? { warnings: [unknownOutcome] } : {}),
+    checkMachine: () =>
+      options.url === undefined ? prove() : checkService({ ...options, url: options.url }),
+    ...(gateway === undefined ? {} : { gateway }),
     about: (task) => ({ problem: typeof task === "string" ? task : JSON.stringify(task, null, 2) }),
     start: (task) => ({ task, score: 0, success: false, reason: null, output: "" }),
     // The program decides; what roles see at first is unknown, and for estimates it is the task.
@@ -89,23 +143,32 @@ function environmentOf(
     step: () => {
       throw new TroupeError("unsupported", "`command` is played by its program, which cannot be stepped.");
     },
-    drive: (task, open, { signal }) =>
+    drive: (task, open, context) =>
       limited(async () => {
-        const end = await runProgram(options, task, open, signal);
-        const replies = open.session.end();
-        signal.throwIfAborted();
-        const earned = await earnedBy(options, grader, end, task, replies);
+        const { session, report } = open;
+        await prove();
+        if (isReported(options))
+          report.expect((value) =>
+            reportProblem(options, value, (id) =>
+              [id, `${id}-0`].some((one) => session.said(one) !== undefined),
+            ),
+          );
+        const end = await played(options, task, open, context);
+        const replies = session.end();
+        context.signal.throwIfAborted();
+        const earned = await earnedBy(options, gradingWith(context), end, task, {
+          replies,
+          reported: report.value,
+        });
         const { score = 0, success = score === 1, reason = null } = earned ?? {};
         const output = [end.output.slice(-longestShown), end.errors].filter((text) => text !== "").join("\n");
+        const rewards = earned === null ? [] : rewardsOf(earned, replies);
         return {
           state: { score, success, reason, output },
-          replies: replies.map((reply) => ({
-            ...reply,
-            reward: earned === null ? null : rewardOf(earned, reply),
-          })),
+          replies: replies.map((reply, index) => ({ ...reply, reward: rewards[index] ?? null })),
           ...(earned === null && reward !== "none" ? { isUnrewarded: true } : {}),
         };
-      }, signal),
+      }, context.signal),
     outcome: ({ score, success }) => ({ success, score }),
     render: ({ task, score, reason, output }) =>
       task === undefined

@@ -1,30 +1,32 @@
 /** One run of a user's program on a task: started with addresses, keys and the task, and waited for. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { hearLast, hearLines, startGroup, type Group } from "../../calls/child.ts";
 import { passedOn, redacting } from "../../calls/secrets.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import { ifPresent, statOf } from "../../present.ts";
+import { ifPresent } from "../../present.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
-import type { Json } from "../environment.ts";
+import type { Context, Json } from "../environment.ts";
 import type { CommandOptions } from "./options.ts";
+import { checkBegun, hearBeginning, startSandboxed } from "./sandboxed.ts";
+import { reportOrSilence, watchSilence } from "./silence.ts";
 
-/** How a program ended. */
+/** How an episode of a program, or of a service, ended. */
 export interface ProgramEnd {
-  /** Null: it was ended, or a signal of its own making ended it. */
+  /** Null: it was ended, or a signal of its own making ended it; a service has none. */
   readonly exitCode: number | null;
   /** What is wrong with how it ended; null: nothing. */
   readonly problem: string | null;
-  /** The last line of its output; empty: it wrote none. */
-  readonly lastLine: string;
-  /** What it wrote into the file for its reward; null: nothing. */
-  readonly rewardFile: string | null;
-  /** All of it. */
+  /** What it wrote where the recipe looks for a reward; null: nothing. */
+  readonly reward: string | null;
+  /** All that it wrote. */
   readonly output: string;
   /** The end of its errors: for people. */
   readonly errors: string;
 }
+
+export type ProgramOptions = CommandOptions & { readonly run: readonly [string, ...string[]] };
 
 const longestErrors = 2000;
 /** A program that writes more is ended. */
@@ -36,45 +38,64 @@ const longestVariable = 100_000;
 
 /** @throws ServiceError for what is no fault of the program; TroupeError `bad_recipe` if there is no such program */
 export async function runProgram(
-  { run, directory, env, timeoutSeconds }: CommandOptions,
+  options: ProgramOptions,
   task: Json,
-  { session, variables }: OpenSession,
-  signal: AbortSignal,
+  open: OpenSession,
+  { signal, services }: Pick<Context, "signal" | "services">,
 ): Promise<ProgramEnd> {
   signal.throwIfAborted();
+  const { run, env, timeoutSeconds, reward, sandbox } = options;
+  const { session, report, variables, address } = open;
   const folder = await mkdtemp(path.join(tmpdir(), "troupe-episode-"));
-  const file = path.join(folder, "reward.json");
   const json = JSON.stringify(task);
   const given = {
     // A program of Node's compiles what it imports once, not in each episode.
     NODE_COMPILE_CACHE: path.join(tmpdir(), "troupe-compile-cache"),
     ...passedOn(env),
     ...variables,
-    TROUPE_REWARD_FILE: file,
+    TROUPE_REWARD_FILE: path.join(folder, rewardFile),
+    ...(reward === "webhook" ? { TROUPE_REWARD_URL: `${address.url}/reward` } : {}),
     ...(Buffer.byteLength(json) > longestVariable ? {} : { TROUPE_TASK: json }),
   };
   try {
-    const group = startGroup({ run, directory, env: given });
+    const group = sandbox
+      ? await startSandboxed(options, given, { folder, socket: await socketOf(services), url: address.url })
+      : startGroup({ run, directory: options.directory, env: given });
     if (group instanceof Error) throw cannotStart(run[0], group);
     const heard = hear(group);
+    const begun = sandbox ? hearBeginning(group) : null;
     const stop = (): void => group.kill("it was cancelled");
     signal.addEventListener("abort", stop);
     const { child } = group;
     child.stdin.on("error", () => {}); // it need not read
     child.stdin.end(`${json}\n`);
-    const problem = await watched(group, session, timeoutSeconds);
+    const unwatch = watchSilence(session, timeoutSeconds, () =>
+      group.kill(`it neither called a role nor ended for ${timeoutSeconds} seconds`),
+    );
+    const problem = await group.ended.finally(unwatch);
     signal.removeEventListener("abort", stop);
     signal.throwIfAborted();
     if (child.pid === undefined) throw cannotStart(run[0], new Error(problem ?? "unknown"));
+    if (begun !== null) checkBegun(begun(), run[0], problem, heard().errors);
     // The program cannot know that somebody ends it: the machine's lack of memory, or a person.
     if (problem !== null && wasKilled.test(problem))
       throw new ServiceError(`The program ${run[0]} of an episode: ${problem}.`);
-    const redact = redacting(env);
-    const rewardFile = await rewardIn(file);
-    return redact({ exitCode: child.exitCode, problem, rewardFile, ...heard() });
+    if (problem === null && reward === "webhook")
+      await reportOrSilence(report.given, session, timeoutSeconds, signal);
+    const { lastLine, ...written } = heard();
+    const found = reward === "file" ? await rewardIn(path.join(folder, rewardFile)) : lastLine;
+    return redacting(env)({ exitCode: child.exitCode, problem, reward: found, ...written });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** In the folder of an episode. */
+const rewardFile = "reward.json";
+
+function socketOf({ gateway }: Context["services"]): Promise<string> {
+  if (gateway !== undefined) return gateway.socket();
+  throw new TroupeError("bad_arguments", "the sandbox of a program needs `services.gateway`: new Gateway().");
 }
 
 function cannotStart(program: string, { message }: Error): TroupeError {
@@ -83,7 +104,10 @@ function cannotStart(program: string, { message }: Error): TroupeError {
   return new TroupeError("bad_recipe", `${problem}. Name a program of this machine, or its path.`);
 }
 
-function hear({ child, kill }: Group): () => Pick<ProgramEnd, "lastLine" | "output" | "errors"> {
+function hear({
+  child,
+  kill,
+}: Group): () => Pick<ProgramEnd, "output" | "errors"> & { readonly lastLine: string } {
   let lastLine = "";
   const output = hearLast(child.stdout, longestOutput);
   const errors = hearLast(child.stderr, longestErrors);
@@ -98,34 +122,12 @@ function hear({ child, kill }: Group): () => Pick<ProgramEnd, "lastLine" | "outp
   return () => ({ lastLine, output: output(), errors: errors() });
 }
 
-const tick = 200;
-
-/**
- * What is wrong with how the program ended. One that neither calls nor ends is ended; the time in which roles write does
- * not count, nor does that in which this process was too busy to look.
- */
-async function watched(
-  { kill, ended }: Group,
-  session: OpenSession["session"],
-  seconds: number,
-): Promise<string | null> {
-  let [silent, calls, last] = [0, 0, performance.now()];
-  const timer = setInterval(() => {
-    const now = performance.now();
-    const isActive = session.isSampling || session.calls !== calls;
-    silent = isActive ? 0 : silent + Math.min(now - last, 2 * tick);
-    [calls, last] = [session.calls, now];
-    if (silent > 1000 * seconds) kill(`it neither called a role nor ended for ${seconds} seconds`);
-  }, tick);
-  return ended.finally(() => clearInterval(timer));
-}
-
 /** In bytes. */
 const longestReward = 2 ** 16;
 
-/** Null: the program wrote none. A pipe would be read for ever. @throws TroupeError if the disk fails */
+/** Null: the program wrote none. A pipe would be read for ever, and a link leads out. @throws TroupeError if the disk fails */
 async function rewardIn(file: string): Promise<string | null> {
-  const found = await statOf(file);
+  const found = await ifPresent(file, (name) => lstat(name));
   if (found === null) return null;
   if (!found.isFile() || found.size > longestReward) return "something other than a small file";
   return ifPresent(file, (name) => readFile(name, "utf8"));

@@ -4,8 +4,9 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import type { RoleReply } from "../../gateway/session.ts";
+import { answerOf, type RoleReply } from "../../gateway/session.ts";
 import { jsonOrNull } from "../../json.ts";
+import { sum } from "../../statistics.ts";
 import type { ActionReward, Json } from "../environment.ts";
 import { rewardPlaces, type CommandOptions } from "./options.ts";
 import type { ProgramEnd } from "./program.ts";
@@ -62,38 +63,80 @@ export async function graderOf({ reward }: CommandOptions): Promise<Grader | nul
   );
 }
 
+type RewardOptions = Pick<CommandOptions, "reward" | "seats" | "timeoutSeconds">;
+
+/** What is wrong with a value that is reported as the reward; null: nothing. */
+export function reportProblem(
+  { reward, seats }: RewardOptions,
+  value: unknown,
+  isKnown: (id: string) => boolean,
+): string | null {
+  // Graders and judges need none, and any value tells a grader something.
+  if (reward === "none" || !rewardPlaces.includes(reward)) return null;
+  const earned = earnedIn(value, seats, isKnown);
+  if (typeof earned !== "string") return null;
+  return `This is no reward${earned}: expected a number from 0 to 1, or { score, success?, roles?, replies?, reason? }.`;
+}
+
+/** Places whose rewards others report. */
+export const isReported = ({ reward, url }: Pick<CommandOptions, "reward" | "url">): boolean =>
+  reward === "webhook" || url !== undefined;
+
 /**
  * Null: nothing rewards the episode. A program that failed, or whose reward cannot be read, earns nothing, with the
  * reason.
- * @throws TroupeError `bad_recipe` for a grader that gives neither a reward nor null, and whatever it throws
+ * @param reported undefined: nothing was
+ * @throws ServiceError for a grader that takes too long; TroupeError `bad_recipe` for one that gives neither a reward nor null,
+ * and whatever it throws
  */
 export async function earnedBy(
-  { reward, seats }: Pick<CommandOptions, "reward" | "seats">,
-  grader: Grader | null,
+  options: RewardOptions,
+  grade: ((played: PlayedEpisode) => Promise<unknown>) | null,
   end: ProgramEnd,
   task: Json,
-  replies: readonly RoleReply[],
+  { replies, reported }: { readonly replies: readonly RoleReply[]; readonly reported: unknown },
 ): Promise<Earned | null> {
+  const { reward, seats } = options;
   if (reward === "exit-code") return { score: end.exitCode === 0 ? 1 : 0, ...reasonOf(end) };
   if (end.problem !== null) return { score: 0, ...reasonOf(end) };
-  if (grader !== null) {
-    const { exitCode, output } = end;
-    return graded(await grader({ task, exitCode, output, replies }), seats, replies);
+  const ids = new Set(replies.flatMap(({ id }) => [id, answerOf(id)]));
+  const isKnown = (id: string): boolean => ids.has(id);
+  if (grade !== null) {
+    const output = reported === undefined ? end.output : JSON.stringify(reported);
+    return graded(await grade({ task, exitCode: end.exitCode, output, replies }), seats, isKnown);
   }
   if (reward === "none") return null;
-  const text = reward === "file" ? end.rewardFile : end.lastLine;
-  const place = reward === "file" ? "$TROUPE_REWARD_FILE" : "the last line of its output";
+  if (reported !== undefined || reward === "webhook") {
+    const earned = reported === undefined ? null : earnedIn(reported, seats, isKnown);
+    return typeof earned === "string"
+      ? { score: 0, reason: `what was reported is no reward${earned}` }
+      : earned;
+  }
+  const text = end.reward;
   if (text === null || text.trim() === "") return null;
-  const earned = earnedIn(jsonOrNull(text), seats, replies);
+  const earned = earnedIn(jsonOrNull(text), seats, isKnown);
   if (typeof earned !== "string") return earned;
-  return { score: 0, reason: `${place} is no reward: ${showText(text.trim(), 80)}${earned}` };
+  return {
+    score: 0,
+    reason: `${places[reward] ?? reward} is no reward: ${showText(text.trim(), 80)}${earned}`,
+  };
 }
 
+const places: Readonly<Record<string, string>> = {
+  "last-line": "the last line of its output",
+  file: "$TROUPE_REWARD_FILE",
+  answer: "the service's answer",
+};
+
 /** Text, which may be empty: it is no reward, and more about why. */
-function earnedIn(value: unknown, seats: readonly string[], replies: readonly RoleReply[]): Earned | string {
+function earnedIn(
+  value: unknown,
+  seats: readonly string[],
+  isKnown: (id: string) => boolean,
+): Earned | string {
   const read = earnedSchema.safeParse(value);
   if (!read.success) return "";
-  const stranger = strangerIn(read.data, seats, replies);
+  const stranger = strangerIn(read.data, seats, isKnown);
   return stranger === null ? read.data : ` (${stranger})`;
 }
 
@@ -101,12 +144,11 @@ function earnedIn(value: unknown, seats: readonly string[], replies: readonly Ro
 function strangerIn(
   { roles = {}, replies: rewarded = {} }: Earned,
   seats: readonly string[],
-  replies: readonly RoleReply[],
+  isKnown: (id: string) => boolean,
 ): string | null {
   const role = Object.keys(roles).find((name) => !seats.includes(name));
   if (role !== undefined) return `there is no role \`${role}\`; the roles are ${seats.join(", ")}`;
-  const known = new Set(replies.map(({ id }) => id));
-  const reply = Object.keys(rewarded).find((id) => !known.has(bareId(id)));
+  const reply = Object.keys(rewarded).find((id) => !isKnown(bareId(id)));
   return reply === undefined ? null : `no answer has the id \`${reply}\``;
 }
 
@@ -119,9 +161,9 @@ function reasonOf({ problem, errors }: ProgramEnd): { reason?: string } {
   return { reason: `the program failed: ${problem}${last === "" ? "" : ` (${showText(last, 200)})`}` };
 }
 
-function graded(value: unknown, seats: readonly string[], replies: readonly RoleReply[]): Earned | null {
+function graded(value: unknown, seats: readonly string[], isKnown: (id: string) => boolean): Earned | null {
   if (value === null || value === undefined) return null;
-  const earned = earnedIn(value, seats, replies);
+  const earned = earnedIn(value, seats, isKnown);
   if (typeof earned !== "string") return earned;
   throw new TroupeError(
     "bad_recipe",
@@ -129,14 +171,30 @@ function graded(value: unknown, seats: readonly string[], replies: readonly Role
   );
 }
 
-/** The reward of one reply: the team's score, and what it or its role did well on its own. */
-export function rewardOf({ score, roles, replies, reason }: Earned, { id, role }: RoleReply): ActionReward {
-  const named = Object.entries(replies ?? {}).find(([one]) => bareId(one) === id);
-  const own = named?.[1] ?? roles?.[role];
-  return {
-    team: score,
-    local: own ?? 0,
-    parts: own === undefined ? {} : { own },
-    ...(reason === undefined ? {} : { reason }),
+/**
+ * The rewards of the replies, in their order. The score, and what a role did well on its own, are the role's for the whole
+ * episode: they are given once, to the last of its replies that can train, so that more replies do not earn more.
+ */
+export function rewardsOf(
+  { score, roles, replies: own = {}, reason }: Earned,
+  replies: readonly RoleReply[],
+): readonly ActionReward[] {
+  const ofReplies = new Map(Object.entries(own).map(([id, value]) => [bareId(id), value]));
+  const last = (role: string): RoleReply | undefined => {
+    const all = replies.filter((one) => one.role === role);
+    return all.findLast(({ masked }) => masked === undefined) ?? all.at(-1);
   };
+  return replies.map((reply) => {
+    const { id, role } = reply;
+    const isLast = last(role) === reply;
+    const ofReply = ofReplies.get(id) ?? ofReplies.get(answerOf(id));
+    const given = [ofReply, isLast ? roles?.[role] : undefined].filter((one) => one !== undefined);
+    const local = sum(given);
+    return {
+      team: isLast ? score : 0,
+      local,
+      parts: given.length === 0 ? {} : { own: local },
+      ...(reason === undefined ? {} : { reason }),
+    };
+  });
 }

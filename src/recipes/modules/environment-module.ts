@@ -87,6 +87,7 @@ const environmentKeys = {
   observe: true,
   step: true,
   drive: true,
+  gateway: true,
   endTurn: true,
   outcome: true,
   render: true,
