@@ -175,17 +175,24 @@ describe("is rejected, and leaves everything as it was:", () => {
     const bytes = (name: string) => fs.readFile(at(name, "model.safetensors"));
     expect(await bytes("eyes-float32")).toEqual(await bytes("eyes-bfloat16"));
     const base = path.join("runs", "one", "models", "nano");
-    expect(await rejected(...words, base, "--force")).toContain("is not an earlier save");
+    expect(await rejected(...words, base, "--force")).toContain("is not an earlier export of this kind");
     expect(await fs.readdir(at(base))).toContain("model.safetensors");
   });
 
   test.each([
     [["one", "scout", "--to", "peft"], "has no adapter to write; use `--to merged`"],
-    [["one", "legs", "--to", "peft", "--dtype", "bfloat16"], "--dtype is for merged models"],
+    [
+      ["one", "legs", "--to", "peft", "--dtype", "bfloat16"],
+      "bfloat16 is not for peft; it is written in float32",
+    ],
+    [
+      ["one", "legs", "--to", "merged", "--dtype", "q8_0"],
+      "not for merged; it is written in bfloat16 or float32",
+    ],
     [["one", "--to", "merged"], "name a role or one of them: eyes, legs"],
     [["one", "plannr", "--to", "merged"], "planner"],
     [["eyes-bfloat16", "scout", "--to", "merged"], "is a model directory; omit scout"],
-    [["one", "eyes", "--to", "gguf"], "merged, peft"],
+    [["one", "eyes", "--to", "onnx"], "merged, peft, gguf"],
     [["one", "eyes"], "--to <layout>"],
   ])("%j", async (args, message) => {
     expect(await rejected(...args)).toContain(message);

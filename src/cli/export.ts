@@ -1,27 +1,40 @@
-/** `troupe export RUN [ROLE]`: trained weights for other programs, as a Hugging Face model or a PEFT adapter. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+/** `troupe export RUN [ROLE]`: trained weights for other programs, as a Hugging Face model, a PEFT adapter or a GGUF file. */
+import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { Command, Option } from "commander";
-import { command, runsFolder, runsOption } from "../command-line.ts";
+import { command, runsFolder, runsOption, shellWord } from "../command-line.ts";
 import type { PolicyOptions } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/kind.ts";
 import { TroupeError } from "../errors.ts";
 import { showCount } from "../format.ts";
-import { baseOf, holdsAdapter } from "../models/adapter-base.ts";
+import { baseOf, holdsAdapter, nameOfBase } from "../models/adapter-base.ts";
 import { writeAdapter, writeMerged, type PolicyFiles } from "../models/exported.ts";
-import { replaceDirectory } from "../models/replace-directory.ts";
+import { isOwnGguf, writePolicyGguf } from "../models/gguf-model.ts";
+import { isReplaceable } from "../models/replace-directory.ts";
 import { isPresentSync } from "../present.ts";
+import { makeScratch, writeBeside } from "../runs/scratch.ts";
 import { policyNamed, weightsOfDirectory, weightsOfPolicy, type Weights } from "../train/weights.ts";
 import { findPlace, type Place } from "./places.ts";
 import { printJson, printLines, printNote } from "./print.ts";
 
-const formats = { bfloat16: "BF16", float32: "F32" } as const;
+const formats = { bfloat16: "BF16", float32: "F32", q8_0: "Q8_0" } as const;
+
+type Dtype = keyof typeof formats;
+
+/** What each layout can be written in, the default first. */
+const layouts = {
+  merged: ["bfloat16", "float32"],
+  peft: ["float32"],
+  gguf: ["bfloat16", "q8_0", "float32"],
+} as const satisfies Readonly<Record<string, readonly Dtype[]>>;
+
+type Layout = keyof typeof layouts;
 
 interface ExportArguments {
-  readonly to: "merged" | "peft";
+  readonly to: Layout;
   readonly out?: string;
-  readonly dtype?: keyof typeof formats;
+  readonly dtype?: Dtype;
   readonly force?: boolean;
   readonly runs: string;
   readonly json?: boolean;
@@ -29,19 +42,28 @@ interface ExportArguments {
 
 export function exportCommand(): Command {
   return new Command("export")
-    .description("write trained weights for other programs: a Hugging Face model, or a PEFT adapter")
+    .description(
+      "write trained weights for other programs: a Hugging Face model, a PEFT adapter, or a GGUF file",
+    )
     .argument("<run-or-model>", "name or folder of a run, a checkpoint's folder, or a model directory")
     .argument("[role]", "a role or policy of the run (default: its only policy)")
     .addOption(
-      new Option("--to <layout>", "merged: a whole model, adapters merged into it; peft: the adapter alone")
-        .choices(["merged", "peft"])
+      new Option(
+        "--to <layout>",
+        "merged: a whole model, adapters merged into it; gguf: the same as one file for llama.cpp and Ollama; peft: the adapter alone",
+      )
+        .choices(Object.keys(layouts))
         .makeOptionMandatory(),
     )
-    .option("--out <directory>", "output directory (default: models/RUN-POLICY, with peft …-adapter)")
+    .option(
+      "--out <path>",
+      "output directory, or file of gguf (default: models/RUN-POLICY, with peft …-adapter, with gguf ….gguf)",
+    )
     .addOption(
-      new Option("--dtype <type>", "of a merged model's weights (default: bfloat16)").choices(
-        Object.keys(formats),
-      ),
+      new Option(
+        "--dtype <type>",
+        "of the weights (default: bfloat16); q8_0, 8 bits and a scale for 32 weights, is for gguf only",
+      ).choices(Object.keys(formats)),
     )
     .option("--force", "replace an earlier export; anything else that exists is never replaced")
     .option("--runs <folder>", "folder of the runs", runsFolder)
@@ -49,7 +71,7 @@ export function exportCommand(): Command {
     .action(exportWeights);
 }
 
-/** The file that identifies an export: what it was made of. */
+/** The file that identifies an exported directory: what it was made of. */
 const marker = "troupe-export.json";
 
 async function exportWeights(
@@ -57,51 +79,73 @@ async function exportWeights(
   role: string | undefined,
   options: ExportArguments,
 ): Promise<void> {
-  const { to, dtype = to === "peft" ? "float32" : "bfloat16", force = false } = options;
-  if (to === "peft" && options.dtype !== undefined)
-    throw new TroupeError("bad_arguments", "--dtype is for merged models; an adapter is written in float32");
+  const { to, force = false } = options;
+  const dtype = options.dtype ?? layouts[to][0];
+  if (!layouts[to].some((one) => one === dtype)) throw wrongType(to, dtype);
   const place = await findPlace(given, options.runs);
   const policy = policyOf(place, role);
-  const out = options.out ?? join("models", `${nameOf(place, policy)}${to === "peft" ? "-adapter" : ""}`);
-  if (!force && isPresentSync(out))
-    throw new TroupeError(
-      "bad_arguments",
-      `${out} exists; give another --out, or replace an earlier export with --force`,
-    );
-  const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
-  try {
-    const weights = await weightsOf(place, policy, scratch);
-    const files = filesOf(place, policy, weights);
-    if (to === "peft") checkStays(files.base, scratch, weights);
-    const origin = { from: weights.label, step: weights.step, to, dtype };
-    let parameters = 0;
-    await replaceDirectory(out, marker, async (folder) => {
-      parameters = await (to === "merged"
-        ? writeMerged(folder, files, formats[dtype])
-        : writeAdapter(folder, files));
-      await writeFile(join(folder, marker), `${JSON.stringify(origin, null, 2)}\n`);
-    });
-    noteVariables(weights);
-    const written = { directory: out, ...origin, parameters };
-    if (options.json) printJson(written);
-    else printLines([writtenLine(written, files), ...nextLines(given, place, written, policy, options.runs)]);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
+  const out = options.out ?? join("models", `${nameOf(place, policy)}${suffixOf(to, dtype)}`);
+  checkFree(out, to, force);
+  await using scratch = await makeScratch(tmpdir(), "troupe-export-");
+  const weights = await weightsOf(place, policy, scratch.directory);
+  const files = filesOf(place, policy, weights);
+  if (to === "peft") checkStays(files.base, scratch.directory, weights);
+  const origin = { from: weights.label, step: weights.step, to, dtype };
+  const parameters = await writeBeside(
+    out,
+    () => checkFree(out, to, force),
+    async (path) => {
+      if (to === "gguf") return writePolicyGguf(path, files, formats[dtype], JSON.stringify(origin));
+      await mkdir(path);
+      await writeFile(join(path, marker), `${JSON.stringify(origin, null, 2)}\n`);
+      if (to === "peft") return writeAdapter(path, files, nameOfBase(out, files.base));
+      return writeMerged(path, files, dtype === "float32" ? "F32" : "BF16");
+    },
+  );
+  noteVariables(weights);
+  const written = { out, ...origin, parameters };
+  const { out: _, ...facts } = written;
+  if (options.json) printJson({ [to === "gguf" ? "file" : "directory"]: out, ...facts });
+  else printLines([writtenLine(written, files), ...nextLines(given, place, written, policy, options.runs)]);
+}
+
+function wrongType(to: Layout, dtype: Dtype): TroupeError {
+  const known = layouts[to].join(" or ");
+  return new TroupeError("bad_arguments", `--dtype ${dtype} is not for ${to}; it is written in ${known}`);
+}
+
+function suffixOf(to: Layout, dtype: Dtype): string {
+  if (to === "peft") return "-adapter";
+  if (to === "merged") return "";
+  return dtype === layouts.gguf[0] ? ".gguf" : `-${dtype}.gguf`;
+}
+
+/** @throws TroupeError `bad_arguments` if something has the name, other than an earlier export with --force */
+function checkFree(out: string, to: Layout, force: boolean): void {
+  if (!isPresentSync(out)) return;
+  if (!force) {
+    const fix = "give another --out, or replace an earlier export with --force";
+    throw new TroupeError("bad_arguments", `${out} exists; ${fix}`);
   }
+  if (to === "gguf" ? isOwnGguf(out) : isReplaceable(out, marker)) return;
+  throw new TroupeError(
+    "bad_arguments",
+    `${out} exists and is not an earlier export of this kind; choose a new name`,
+  );
 }
 
 interface Written {
-  readonly directory: string;
+  readonly out: string;
   readonly from: string;
   readonly step: number | null;
-  readonly to: ExportArguments["to"];
-  readonly dtype: keyof typeof formats;
+  readonly to: Layout;
+  readonly dtype: Dtype;
   readonly parameters: number;
 }
 
 /** `models/one-solver: one:solver after step 12, 109,120 parameters in bfloat16`, and what an adapter is or was on. */
 function writtenLine(
-  { directory: out, from, step, to, dtype, parameters }: Written,
+  { out, from, step, to, dtype, parameters }: Written,
   { directory, base }: PolicyFiles,
 ): string {
   const moment = step === null ? "" : ` after step ${step}`;
@@ -110,16 +154,17 @@ function writtenLine(
   return `${out}: ${from}${moment}, ${size}${to === "peft" ? `, an adapter on ${base}` : merged}`;
 }
 
-/** How to evaluate the directory in the run's team, where it is known which roles play it. */
+/** How to evaluate a directory in the run's team, where it is known which roles play it; and how to run a GGUF file. */
 function nextLines(
   given: string,
   place: Place,
-  { directory }: Written,
+  { out, to }: Written,
   policy: string | null,
   runs: string,
 ): string[] {
+  if (to === "gguf") return ["", "next, with llama.cpp:", `  llama-server -m ${shellWord(out)} --jinja`];
   const roles = place.kind === "run" ? Object.entries(place.run.recipe.team.roles) : [];
-  const pairs = roles.flatMap(([name, role]) => (role.policy === policy ? `${name}=${directory}` : []));
+  const pairs = roles.flatMap(([name, role]) => (role.policy === policy ? `${name}=${out}` : []));
   if (pairs.length === 0) return [];
   return ["", "next:", `  ${command("eval", given, "--policies", pairs.join(","), ...runsOption(runs))}`];
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { drawFloat, generatorOf, keyAt, rootKey } from "../random.ts";
 import { isObject, readObject, type JsonObject } from "../text/files.ts";
-import { adapterMarker, nameOfBase } from "./adapter-base.ts";
+import { adapterMarker } from "./adapter-base.ts";
 import { projections, type AdapterOptions } from "./adapter-options.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { sizeOf } from "./model-directory.ts";
@@ -124,10 +124,10 @@ function isHead({ name }: TensorInfo): boolean {
   return name.startsWith("base_model.model.score.");
 }
 
-/** Writes an adapter directory's files into an existing folder; `model` is the base's. */
+/** Writes an adapter directory's files into an existing folder. @param base its name for the model below */
 export async function writeAdapterFiles(
   folder: string,
-  model: string,
+  base: string,
   options: AdapterOptions,
   valueHead: boolean,
   tensors: readonly TensorToWrite[],
@@ -135,7 +135,7 @@ export async function writeAdapterFiles(
   const config: JsonObject = {
     peft_type: "LORA",
     task_type: valueHead ? "TOKEN_CLS" : "CAUSAL_LM",
-    base_model_name_or_path: nameOfBase(folder, model),
+    base_model_name_or_path: base,
     r: options.rank,
     lora_alpha: options.alpha,
     lora_dropout: 0,

@@ -18,6 +18,7 @@ import {
   readTextFiles,
   writeModelFiles,
   writeTextFiles,
+  type ModelDescription,
 } from "./model-directory.ts";
 import type { ModelShape } from "./model-config.ts";
 import type { TensorToWrite } from "./safetensors-write.ts";
@@ -34,17 +35,25 @@ export interface PolicyFiles {
   readonly text: string;
 }
 
+export interface MergedModel {
+  readonly model: ModelDescription;
+  readonly tensors: readonly TensorToWrite[];
+}
+
 interface Adapter extends AdapterOptions {
   readonly tensors: readonly TensorInfo[];
   readonly weights: Weights;
 }
 
 /** Writes a model directory's files into an existing folder. @returns the number of parameters */
-export async function writeMerged(
-  folder: string,
-  { directory, base, text }: PolicyFiles,
-  format: WeightFormat,
-): Promise<number> {
+export async function writeMerged(folder: string, files: PolicyFiles, format: WeightFormat): Promise<number> {
+  const { model, tensors } = await mergedModel(files);
+  await writeModelFiles(folder, model, tensors, format);
+  return parametersOf(tensors);
+}
+
+/** The whole model, of which an adapter is a part. Its tensors are read when they are written. */
+export async function mergedModel({ directory, base, text }: PolicyFiles): Promise<MergedModel> {
   const isAdapter = holdsAdapter(directory);
   const whole = isAdapter ? base : directory;
   const model = { ...(await describeModel(whole)), textFiles: await readTextFiles(text) };
@@ -55,15 +64,19 @@ export async function writeMerged(
     const values = async () => merge(tensor, await valuesOf(weights, tensor.name), adapter);
     return { ...tensor, values };
   });
-  await writeModelFiles(folder, model, tensors, format);
-  return parametersOf(tensors);
+  return { model, tensors };
 }
 
 /**
  * Writes an adapter directory's files into an existing folder. @returns the number of parameters
+ * @param baseName how the adapter names its base
  * @throws TroupeError `bad_arguments` for a whole model
  */
-export async function writeAdapter(folder: string, { directory, base, text }: PolicyFiles): Promise<number> {
+export async function writeAdapter(
+  folder: string,
+  { directory, base, text }: PolicyFiles,
+  baseName: string,
+): Promise<number> {
   if (!holdsAdapter(directory)) {
     const problem = `${directory} is a whole model, so it has no adapter to write`;
     throw new TroupeError("bad_arguments", `${problem}; use \`--to merged\``);
@@ -73,7 +86,7 @@ export async function writeAdapter(folder: string, { directory, base, text }: Po
   const tensors = adapter.tensors.map((tensor): TensorToWrite => {
     return { ...tensor, values: () => valuesOf(adapter.weights, tensor.name) };
   });
-  await writeAdapterFiles(folder, base, adapter, false, tensors);
+  await writeAdapterFiles(folder, baseName, adapter, false, tensors);
   await writeTextFiles(folder, await readTextFiles(text));
   return parametersOf(tensors);
 }

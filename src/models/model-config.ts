@@ -5,7 +5,7 @@
 import { TroupeError } from "../errors.ts";
 import { isObject, type JsonObject } from "../text/files.ts";
 import { ConfigReader } from "./config-reader.ts";
-import { readInverseFrequencies } from "./rope.ts";
+import { readRope } from "./rope.ts";
 
 /** Everything that the arithmetic depends on. */
 export interface ModelShape {
@@ -94,7 +94,7 @@ export function readModelShape(file: string, values: JsonObject): ModelShape {
     queryKeyNorm: architecture.queryKeyNorm,
     tiedEmbeddings: config.flag("tie_word_embeddings"),
     valueHead,
-    inverseFrequencies: readInverseFrequencies(config, headSize),
+    inverseFrequencies: readRope(config, headSize).frequencies,
   };
 }
 

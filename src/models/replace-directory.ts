@@ -39,7 +39,8 @@ export async function replaceDirectory(
   });
 }
 
-function isReplaceable(target: string, marker: string): boolean {
+/** Whether a name means a folder that is empty or holds the marker. */
+export function isReplaceable(target: string, marker: string): boolean {
   if (!statSync(target).isDirectory()) return false;
   return isPresentSync(join(target, marker), "bad_model") || readdirSync(target).length === 0;
 }

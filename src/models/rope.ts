@@ -2,11 +2,21 @@
 import { isObject, type JsonObject } from "../text/files.ts";
 import { ConfigReader } from "./config-reader.ts";
 
+export interface Rope {
+  readonly theta: number;
+  readonly scaling: "none" | "linear" | "llama3";
+  /** By which positions are divided; of llama3, those of long wavelengths. 1 without scaling. */
+  readonly factor: number;
+  /** [headSize / 2], in radians per position, before and after scaling. */
+  readonly plain: Float32Array;
+  readonly frequencies: Float32Array;
+}
+
 /**
- * [headSize / 2] frequencies in radians per position, rounded to float32 where transformers rounds
- * (`modeling_rope_utils.py`). Reads `rope_theta` with `rope_scaling`, or transformers 5's `rope_parameters`.
+ * Frequencies are rounded to float32 where transformers rounds (`modeling_rope_utils.py`). Reads `rope_theta` with
+ * `rope_scaling`, or transformers 5's `rope_parameters`.
  */
-export function readInverseFrequencies(config: ConfigReader, headSize: number): Float32Array {
+export function readRope(config: ConfigReader, headSize: number): Rope {
   const name = config.value("rope_parameters") === undefined ? "rope_scaling" : "rope_parameters";
   const values = config.value(name) ?? {};
   if (!isObject(values)) return config.reject(name, "an object");
@@ -20,21 +30,27 @@ export function readInverseFrequencies(config: ConfigReader, headSize: number): 
     { length: headSize / 2 },
     (_, i) => 1 / Math.fround(theta ** Math.fround((2 * i) / headSize)),
   );
-  return scaled(rope, values, plain);
+  return { theta, plain, ...scaled(rope, values, plain) };
 }
 
-function scaled(rope: ConfigReader, values: JsonObject, plain: Float32Array): Float32Array {
+function scaled(
+  rope: ConfigReader,
+  values: JsonObject,
+  plain: Float32Array,
+): Pick<Rope, "scaling" | "factor" | "frequencies"> {
   const name = values["rope_type"] === undefined ? "type" : "rope_type";
   switch (rope.value(name) ?? "default") {
     case "default":
     case "none":
-      return plain;
+      return { scaling: "none", factor: 1, frequencies: plain };
     case "linear": {
       const factor = rope.positive("factor");
-      return plain.map((frequency) => frequency / factor);
+      return { scaling: "linear", factor, frequencies: plain.map((frequency) => frequency / factor) };
     }
-    case "llama3":
-      return plain.map(llama3(rope));
+    case "llama3": {
+      const factor = rope.positive("factor");
+      return { scaling: "llama3", factor, frequencies: plain.map(llama3(rope)) };
+    }
     default:
       return rope.reject(name, `one of "default", "linear", "llama3"`);
   }

@@ -39,7 +39,8 @@ export async function writeSafetensors(
     const handle = await open(path, "w");
     try {
       await writeFully(handle, headerBytes(tensors, format, options.metadata ?? {}));
-      for (const tensor of tensors) await writeTensor(handle, tensor, format);
+      for (const tensor of tensors)
+        await writeTensor(handle, tensor, (piece) => encode(tensor, piece, format));
       await handle.sync();
     } finally {
       await handle.close();
@@ -88,7 +89,12 @@ function headerBytes(
   return bytes;
 }
 
-async function writeTensor(handle: FileHandle, tensor: TensorToWrite, format: WeightFormat): Promise<void> {
+/** Writes a tensor's values piece by piece, as `encode` makes them; a piece is a whole number of 2²⁰ values or the last. */
+export async function writeTensor(
+  handle: FileHandle,
+  tensor: TensorToWrite,
+  encode: (piece: Float32Array) => Uint8Array,
+): Promise<void> {
   const values = await tensor.values();
   if (values.length !== elements(tensor.shape)) {
     throw new TroupeError(
@@ -96,23 +102,23 @@ async function writeTensor(handle: FileHandle, tensor: TensorToWrite, format: We
       `${tensor.name}: ${values.length} values for the shape [${tensor.shape.join(", ")}].`,
     );
   }
-  for (let at = 0; at < values.length; at += pieceWeights) {
-    const piece = values.subarray(at, at + pieceWeights);
-    if (!fits(format, piece)) {
-      const fix = "Save in F32 or BF16";
-      throw new TroupeError(
-        "bad_arguments",
-        `${tensor.name} has weights that are too large for ${format}. ${fix}.`,
-      );
-    }
-    await writeFully(handle, narrow(format, piece));
-  }
+  for (let at = 0; at < values.length; at += pieceWeights)
+    await writeFully(handle, encode(values.subarray(at, at + pieceWeights)));
 }
 
-async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+/** Little-endian bytes. @throws TroupeError `bad_arguments` for weights beyond the format's range */
+export function encode({ name }: TensorToWrite, piece: Float32Array, format: WeightFormat): Uint8Array {
+  if (fits(format, piece)) return narrow(format, piece);
+  throw new TroupeError(
+    "bad_arguments",
+    `${name} has weights that are too large for ${format}. Save in F32 or BF16.`,
+  );
+}
+
+export async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += (await handle.write(bytes, at, bytes.length - at)).bytesWritten;
 }
 
-function elements(shape: readonly number[]): number {
+export function elements(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }

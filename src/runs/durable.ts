@@ -116,12 +116,11 @@ export async function syncPath(target: string): Promise<void> {
   });
 }
 
-async function syncTree(directory: string): Promise<void> {
-  for (const entry of await fs.readdir(directory, { withFileTypes: true })) {
-    const child = path.join(directory, entry.name);
-    await (entry.isDirectory() ? syncTree(child) : syncPath(child));
-  }
-  await syncPath(directory);
+/** Flushes a file, or a folder with its contents, to disk. */
+export async function syncTree(target: string): Promise<void> {
+  if ((await fs.stat(target)).isDirectory())
+    for (const name of await fs.readdir(target)) await syncTree(path.join(target, name));
+  await syncPath(target);
 }
 
 function temporaryBeside(target: string): string {

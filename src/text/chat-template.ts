@@ -49,8 +49,7 @@ const fixed = {
  * the like). A directory without a template loads; rendering is then a `bad_model` error.
  */
 export function chatTemplate(directory: string, config: JsonObject, variables: JsonObject): ChatTemplate {
-  const own = readOptionalText(directory, "chat_template.jinja");
-  const sources = own === undefined ? templatesIn(config["chat_template"]) : { usual: own };
+  const sources = templateSources(directory, config);
   if (sources.usual === undefined) return noTemplate(directory);
   const usual = compile(directory, sources.usual);
   const withTools = sources.withTools === undefined ? usual : compile(directory, sources.withTools);
@@ -76,13 +75,20 @@ function noTemplate(directory: string): ChatTemplate {
   return { source: "", render: () => reject(directory, "has no chat template: add chat_template.jinja") };
 }
 
-interface Sources {
+export interface TemplateSources {
   readonly usual?: string | undefined;
+  /** One of its own for requests with tools. */
   readonly withTools?: string | undefined;
 }
 
+/** The templates of a directory as written there; neither is there without a template. */
+export function templateSources(directory: string, config: JsonObject): TemplateSources {
+  const own = readOptionalText(directory, "chat_template.jinja");
+  return own === undefined ? templatesIn(config["chat_template"]) : { usual: own };
+}
+
 /** tokenizer_config.json holds one template, or a list of named ones including `default`. */
-function templatesIn(value: unknown): Sources {
+function templatesIn(value: unknown): TemplateSources {
   if (typeof value === "string") return { usual: value };
   const named = Array.isArray(value) ? value.filter(isObject) : [];
   const find = (name: string): JsonObject | undefined => named.find((entry) => entry["name"] === name);

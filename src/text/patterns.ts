@@ -30,10 +30,10 @@ export function endingWithin<T>(milliseconds: number, work: () => T): T | null {
 
 const words = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|`;
 const others = String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
-/** Of Qwen and of Llama 3. */
-const harmless = new Set(
-  [String.raw`\p{N}`, String.raw`\p{N}{1,3}`].map((digits) => words + digits + others),
-);
+/** How Qwen2 and Llama 3, and what follows them, split a text: Qwen2 with each digit alone, Llama 3 by up to three. */
+export const qwenSplit = `${words}${String.raw`\p{N}`}${others}`;
+export const llamaSplit = `${words}${String.raw`\p{N}{1,3}`}${others}`;
+const harmless = new Set([qwenSplit, llamaSplit]);
 
 /** A long text on a slow machine takes less. */
 const mostSeconds = 20;

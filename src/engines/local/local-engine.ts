@@ -1,6 +1,6 @@
 /** The verbs, computed in this process by the native engine on its own threads. */
 import { TroupeError } from "../../errors.ts";
-import { adapterMarker } from "../../models/adapter-base.ts";
+import { adapterMarker, nameOfBase } from "../../models/adapter-base.ts";
 import { writeAdapterFiles } from "../../models/adapter-directory.ts";
 import type { WeightFormat } from "../../models/float-formats.ts";
 import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts";
@@ -348,7 +348,7 @@ export class LocalEngine implements Engine {
     await replaceDirectory(directory, marker, async (folder) => {
       if (adapter === undefined) return writeModelFiles(folder, model.description, list, format);
       await writeTextFiles(folder, textFiles);
-      return writeAdapterFiles(folder, model.directory, adapter, critic, list);
+      return writeAdapterFiles(folder, nameOfBase(folder, model.directory), adapter, critic, list);
     });
   }
 
