@@ -74,7 +74,7 @@ export class TooLongError extends Error {}
 export async function wholeBody(
   parts: AsyncIterable<Uint8Array> | null,
   longest: number,
-  heard?: () => void,
+  heard?: (bytes: number) => void,
 ): Promise<Buffer> {
   const whole: Uint8Array[] = [];
   for await (const part of bounded(parts ?? [], longest, heard)) whole.push(part);

@@ -24,7 +24,7 @@ import { doctorCommand } from "./sandbox/doctor.ts";
 import { sandboxCommand } from "./sandbox/sandbox.ts";
 import { scoreCommand } from "./score/score.ts";
 import { tasksCommand } from "./score/tasks.ts";
-import { serveCommand } from "./serve.ts";
+import { serveCommand } from "./serve/serve.ts";
 import { sftCommand } from "./train/sft.ts";
 import { trainCommand } from "./train/train.ts";
 

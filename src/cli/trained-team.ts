@@ -34,6 +34,8 @@ export interface TeamChoice {
   readonly team?: string | undefined;
   /** Other weights for some roles: `planner=RUN:planner,scout=…`. */
   readonly policies?: readonly string[] | undefined;
+  /** False: its environment is only asked for system messages, and needs nothing of this machine. Default: true. */
+  readonly isPlayed?: boolean;
 }
 
 export interface TrainedTeam {
@@ -62,7 +64,8 @@ export async function withTrainedTeam<Value>(
   const resolved = await resolveRecipe(recipeFile(place, choice.recipe), choice.overrides);
   if (place.kind === "run") await warnOfModules(place.run.directory, resolved.recipe);
   const run = place.kind === "run" ? place.run.directory : null;
-  if (run === null || !(await hasPrograms(run))) await checkMachine(resolved.environment);
+  const isPlayed = choice.isPlayed ?? true;
+  if (isPlayed && (run === null || !(await hasPrograms(run)))) await checkMachine(resolved.environment);
   const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), choice.team ?? "team");
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {

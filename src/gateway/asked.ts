@@ -1,13 +1,14 @@
 /** What the protocols have in common: how a request is read, and what of it cannot be done. */
 import { z } from "zod";
 import { jsonOrNull } from "../json.ts";
-import type { Message } from "../text/tokenizer.ts";
 import { BadRequest, type RoleReply, type RoleRequest, type Said } from "./session.ts";
 
 /** A request that was read. */
 export interface Asked extends RoleRequest {
   readonly model: string;
   readonly isStreamed: boolean;
+  /** Options that change how replies are sampled, as the request has them. */
+  readonly sampling: Readonly<Record<string, unknown>>;
   /** What of the request has no effect. */
   readonly warnings: readonly string[];
   /** What is wrong with a reply that had to be JSON of a schema; null: nothing. Absent: any text may be one. */
@@ -81,17 +82,25 @@ export function tokensOf(replies: readonly RoleReply[]): {
   };
 }
 
-/** Says what the options of a request that would change sampling do here. */
-export function ignored(
+/** Those of the options that are given. */
+export function optionsIn(
   body: Readonly<Record<string, unknown>>,
   names: readonly string[],
-): readonly string[] {
+): Readonly<Record<string, unknown>> {
   const given = names.filter((name) => body[name] !== undefined && body[name] !== null);
-  return given.map((name) => `\`${name}\` has no effect: the recipe decides how roles are sampled`);
+  return Object.fromEntries(given.map((name) => [name, body[name]]));
+}
+
+/** The request, if its options for sampling have no effect. */
+export function sampledAsRecipe(asked: Asked): Asked {
+  const ignored = Object.keys(asked.sampling).map(
+    (name) => `\`${name}\` has no effect: the recipe decides how roles are sampled`,
+  );
+  return { ...asked, sampling: {}, warnings: [...ignored, ...asked.warnings] };
 }
 
 /** A JSON schema that a reply must have: shown to the model, and checked afterwards. */
-export function schemaOf(schema: object): Required<Pick<Asked, "check">> & { readonly prompt: string } {
+export function schemaOf(schema: object): Required<Pick<Asked, "check" | "instruction">> {
   let read: z.ZodType;
   try {
     read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
@@ -110,17 +119,8 @@ export function schemaOf(schema: object): Required<Pick<Asked, "check">> & { rea
   };
   return {
     check,
-    prompt: `Answer with nothing but JSON that matches this JSON schema:\n${JSON.stringify(schema)}`,
+    instruction: `Answer with nothing but JSON that matches this JSON schema:\n${JSON.stringify(schema)}`,
   };
-}
-
-/** At the end of the system message, which may have to be made. */
-export function withInstruction(
-  [first, ...rest]: readonly Message[],
-  instruction: string,
-): readonly Message[] {
-  if (first?.role === "system") return [{ ...first, content: `${first.content}\n\n${instruction}` }, ...rest];
-  return [{ role: "system", content: instruction }, ...(first === undefined ? [] : [first]), ...rest];
 }
 
 /** What the program should know of the answer. */

@@ -3,12 +3,11 @@ import { z } from "zod";
 import type { Message, Tool } from "../text/tokenizer.ts";
 import {
   argumentsIn,
-  ignored,
+  optionsIn,
   parsed,
   schemaOf,
   textContent,
   tokensOf,
-  withInstruction,
   warningsOf,
   type Asked,
   type Event,
@@ -88,17 +87,15 @@ function read(body: unknown): Asked {
   const schema = format.type === "text" ? undefined : schemaOf(schemaIn(format));
   return {
     model: given.model,
-    messages: schema === undefined ? messages : withInstruction(messages, schema.prompt),
+    messages,
     tools: choice === "none" ? [] : (given.tools ?? []).map(toolOf),
     maxTokens: given.max_completion_tokens ?? given.max_tokens ?? undefined,
     stop: [given.stop ?? []].flat().filter((text) => text !== ""),
     count: given.n ?? 1,
     isStreamed: given.stream === true,
-    warnings: [
-      ...ignored(given, samplingOptions),
-      ...(isForced ? ["`tool_choice` cannot force a call"] : []),
-    ],
-    ...(schema === undefined ? {} : { check: schema.check }),
+    sampling: optionsIn(given, samplingOptions),
+    warnings: isForced ? ["`tool_choice` cannot force a call"] : [],
+    ...schema,
   };
 }
 
@@ -142,7 +139,7 @@ function answer(asked: Asked, replies: readonly RoleReply[]): object {
     choices: replies.map((reply, index) => ({
       index,
       message: { role: "assistant", refusal: null, ...contentOf(reply) },
-      logprobs: null,
+      logprobs: logprobsOf(reply),
       finish_reason: finishReason(reply),
     })),
     usage: usageOf(replies),
@@ -171,6 +168,13 @@ function contentOf({ reply: { text, thinking, calls } }: RoleReply): object {
   };
 }
 
+function logprobsOf({ pieces }: RoleReply): object | null {
+  const content = pieces?.map(({ bytes, logprob }) => {
+    return { token: Buffer.from(bytes).toString("utf8"), bytes: [...bytes], logprob, top_logprobs: [] };
+  });
+  return content === undefined ? null : { content, refusal: null };
+}
+
 function finishReason({ reply: { calls }, stopReason }: RoleReply): string {
   if (stopReason === "length") return "length";
   return calls === undefined ? "stop" : "tool_calls";
@@ -190,8 +194,8 @@ function usageOf(replies: readonly RoleReply[]): object {
 /** The engine gives whole replies: each is one piece. */
 function events(asked: Asked, replies: readonly RoleReply[]): readonly Event[] {
   const head = { ...heading(asked, replies, "chat.completion.chunk") };
-  const chunk = (index: number, delta: object, finish_reason: string | null, more: object = {}): Event => ({
-    data: { ...head, choices: [{ index, delta, logprobs: null, finish_reason }], ...more },
+  const chunk = (index: number, delta: object, choice: object, more: object = {}): Event => ({
+    data: { ...head, choices: [{ index, delta, logprobs: null, finish_reason: null, ...choice }], ...more },
   });
   const usage = usageOf(replies);
   return [
@@ -200,8 +204,8 @@ function events(asked: Asked, replies: readonly RoleReply[]): readonly Event[] {
       const delta =
         calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) };
       return [
-        chunk(index, { role: "assistant", ...content, ...delta }, null),
-        chunk(index, {}, finishReason(reply), { usage, ...warningsOf(asked, [reply]) }),
+        chunk(index, { role: "assistant", ...content, ...delta }, { logprobs: logprobsOf(reply) }),
+        chunk(index, {}, { finish_reason: finishReason(reply) }, { usage, ...warningsOf(asked, [reply]) }),
       ];
     }),
     { data: { ...head, choices: [], usage } },

@@ -10,22 +10,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, ListenOptions } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { wholeBody, TooLongError } from "../calls/http.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import { notTooDeep, type Asked, type Event, type Protocol } from "./asked.ts";
-import { chatCompletions } from "./chat.ts";
-import { messages } from "./messages.ts";
+import { notTooDeep, sampledAsRecipe, type Protocol } from "./asked.ts";
+import { bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
 import { Report } from "./report.ts";
-import { responses } from "./responses.ts";
-import { BadRequest, Session, type RoleReply, type SessionRole, type SessionSetting } from "./session.ts";
-
-/** By the last parts of the path. */
-const protocols: Readonly<Record<string, Protocol>> = {
-  "chat/completions": chatCompletions,
-  responses,
-  messages,
-};
+import { BadRequest, Session, type SessionRole, type SessionSetting } from "./session.ts";
 
 /** A session that programs can reach. */
 export interface OpenSession {
@@ -65,8 +55,6 @@ interface Registered {
 
 /** In bytes. */
 const longestRequest = 32 * 2 ** 20;
-/** A stream that waits says so, in milliseconds. */
-const keepAlive = 3000;
 /** Ended sessions are remembered for a while, so that late calls get a 409. */
 const mostEnded = 10_000;
 
@@ -162,7 +150,7 @@ export class Gateway {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { parts, protocol } = addressOf(request);
     try {
-      const body = await bodyOf(request);
+      const body = await bodyOf(request, longestRequest);
       if (request.method === "POST" && parts.rest === "reward" && parts.role === undefined) {
         this.#reporterOf(request, parts).give(body.length === 0 ? null : notTooDeep(jsonIn(body)));
         return send(response, 200, { accepted: true });
@@ -179,7 +167,8 @@ export class Gateway {
         throw error;
       });
     } catch (error) {
-      sendError(response, protocol ?? chatCompletions, error);
+      // The program is ended anyway: trying again would be in vain.
+      sendProblem(response, protocol, problemOf(error), { "x-should-retry": "false" });
     }
   }
 
@@ -281,8 +270,8 @@ function addressOf({ url = "/" }: IncomingMessage): { parts: Parts; protocol: Pr
   const path = /^[^?#]*/.exec(url)?.[0] ?? "";
   const found = /^(?:\/e\/([^/]+))?(?:\/r\/([^/]+))?(?:\/v1)*\/?(.*?)\/*$/.exec(path) ?? [];
   const [, episode, role, rest = ""] = found;
-  const protocol = Object.hasOwn(protocols, rest) ? protocols[rest] : undefined;
-  return { parts: { episode, role: role === undefined ? undefined : decoded(role), rest }, protocol };
+  const parts = { episode, role: role === undefined ? undefined : decoded(role), rest };
+  return { parts, protocol: protocolAt(rest) };
 }
 
 function decoded(part: string): string {
@@ -295,16 +284,6 @@ function decoded(part: string): string {
 
 function keyOf({ authorization = "", "x-api-key": key }: IncomingMessage["headers"]): string {
   return /^Bearer\s+(.+)$/i.exec(authorization)?.[1] ?? (typeof key === "string" ? key : "");
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  try {
-    return await wholeBody(request.iterator({ destroyOnReturn: false }), longestRequest);
-  } catch (error) {
-    if (!(error instanceof TooLongError)) throw error;
-    request.resume();
-    throw new BadRequest(`The request has ${error.message}.`, { status: 413, code: "too_large" });
-  }
 }
 
 function modelsOf({ roles }: Session): object {
@@ -324,7 +303,7 @@ async function answer(
   response: ServerResponse,
   { session, role, protocol, body }: Incoming,
 ): Promise<void> {
-  const asked = protocol.read(notTooDeep(jsonIn(body)), (id) => session.said(id));
+  const asked = sampledAsRecipe(protocol.read(jsonIn(body), (id) => session.said(id)));
   const modelled = session.roles.find(({ name }) => name === asked.model);
   if (role !== undefined && modelled !== undefined && modelled !== role) throw severalRoles([role, modelled]);
   const called = role ?? modelled ?? nobody(session);
@@ -335,8 +314,7 @@ async function answer(
     isRetry: Number(headers["x-stainless-retry-count"] ?? 0) > 0 || again !== "",
   });
   response.on("finish", () => delivery.delivered()).on("close", () => delivery.closed());
-  if (asked.isStreamed) await stream(response, protocol, asked, delivery.answer);
-  else send(response, 200, protocol.answer(asked, await delivery.answer));
+  await sendAnswer(response, { protocol, asked, answer: delivery.answer, problemOf });
 }
 
 function nobody({ roles }: Session): never {
@@ -353,65 +331,10 @@ function severalRoles(roles: readonly SessionRole[]): BadRequest {
   return new BadRequest(`The request names several roles: ${names}.`, { code: "unknown_role" });
 }
 
-function jsonIn(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch (error) {
-    throw new BadRequest(`The body is not JSON: ${(error as Error).message}`);
-  }
-}
-
-async function stream(
-  response: ServerResponse,
-  protocol: Protocol,
-  asked: Asked,
-  answered: Promise<readonly RoleReply[]>,
-): Promise<void> {
-  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-  response.flushHeaders();
-  const timer = setInterval(() => response.write(": the role is still writing\n\n"), keepAlive);
-  try {
-    const replies = await answered;
-    response.end(protocol.events(asked, replies).map(eventText).join(""));
-  } catch (error) {
-    response.end(eventText({ name: "error", data: protocol.error(problemOf(error)) }));
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-function eventText({ name, data }: Event): string {
-  const text = typeof data === "string" ? data : JSON.stringify(data);
-  return `${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`;
-}
-
-function sendError(response: ServerResponse, protocol: Protocol, error: unknown): void {
-  const problem = problemOf(error);
-  // The program is ended anyway: trying again would be in vain.
-  const again = { "x-should-retry": "false" };
-  if (!response.headersSent) send(response, problem.status, protocol.error(problem), again);
-  else response.destroy();
-}
-
 function problemOf(error: unknown): BadRequest {
   if (error instanceof BadRequest) return error;
   return new BadRequest("Sampling failed; the episode is not used.", {
     status: 500,
     code: "sampling_failed",
   });
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": bytes.length,
-    ...headers,
-  });
-  response.end(bytes);
 }

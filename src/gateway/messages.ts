@@ -2,13 +2,12 @@
 import { z } from "zod";
 import type { Message } from "../text/tokenizer.ts";
 import {
-  ignored,
+  optionsIn,
   parsed,
   schemaOf,
   textContent,
   tokensOf,
   warningsOf,
-  withInstruction,
   type Asked,
   type Event,
   type Protocol,
@@ -79,7 +78,7 @@ function read(body: unknown): Asked {
   ];
   return {
     model: given.model,
-    messages: schema === undefined ? messages : withInstruction(messages, schema.prompt),
+    messages,
     tools: (choice === "none" ? [] : (given.tools ?? [])).map(
       ({ name, description, input_schema: parameters }) => ({
         name,
@@ -91,11 +90,9 @@ function read(body: unknown): Asked {
     stop: (given.stop_sequences ?? []).filter((text) => text !== ""),
     count: 1,
     isStreamed: given.stream === true,
-    warnings: [
-      ...ignored(given, ["temperature", "top_p", "top_k", "thinking"]),
-      ...(["any", "tool"].includes(choice) ? ["`tool_choice` cannot force a call"] : []),
-    ],
-    ...(schema === undefined ? {} : { check: schema.check }),
+    sampling: optionsIn(given, ["temperature", "top_p", "top_k", "thinking"]),
+    warnings: ["any", "tool"].includes(choice) ? ["`tool_choice` cannot force a call"] : [],
+    ...schema,
   };
 }
 
@@ -232,6 +229,9 @@ export const messages: Protocol = {
 
 const errorTypes: Readonly<Record<number, string>> = {
   401: "authentication_error",
+  403: "permission_error",
   404: "not_found_error",
   413: "request_too_large",
+  429: "rate_limit_error",
+  503: "overloaded_error",
 };

@@ -3,13 +3,12 @@ import { z } from "zod";
 import type { Message, Tool } from "../text/tokenizer.ts";
 import {
   argumentsIn,
-  ignored,
+  optionsIn,
   parsed,
   schemaOf,
   textContent,
   tokensOf,
   warningsOf,
-  withInstruction,
   type Asked,
   type Event,
   type Protocol,
@@ -79,17 +78,15 @@ function read(body: unknown, said: Find): Asked {
   const isForced = choice === "required" || typeof choice === "object";
   return {
     model: given.model,
-    messages: schema === undefined ? instructed : withInstruction(instructed, schema.prompt),
+    messages: instructed,
     tools: choice === "none" ? [] : (given.tools ?? []).map(toolOf),
     maxTokens: given.max_output_tokens ?? undefined,
     stop: [],
     count: 1,
     isStreamed: given.stream === true,
-    warnings: [
-      ...ignored(given, ["temperature", "top_p", "top_logprobs"]),
-      ...(isForced ? ["`tool_choice` cannot force a call"] : []),
-    ],
-    ...(schema === undefined ? {} : { check: schema.check }),
+    sampling: optionsIn(given, ["temperature", "top_p", "top_logprobs"]),
+    warnings: isForced ? ["`tool_choice` cannot force a call"] : [],
+    ...schema,
   };
 }
 

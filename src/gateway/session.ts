@@ -6,6 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { SampledSequence, SampleRequest, SamplingOptions } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { keyAt, seedOf, type Key } from "../random.ts";
+import type { History } from "../text/history.ts";
 import type { Reply } from "../text/replies.ts";
 import type { Message, Tool, Tokenizer } from "../text/tokenizer.ts";
 import { Conversations, type BranchReason, type Place } from "./conversations.ts";
@@ -37,6 +38,8 @@ export interface SessionSetting {
 /** What a program asks a role for, in any protocol. */
 export interface RoleRequest {
   readonly messages: readonly Message[];
+  /** Belongs at the end of the system message, whoever gave it. */
+  readonly instruction?: string;
   readonly tools: readonly Tool[];
   /** Absent: as many tokens as the role may write. */
   readonly maxTokens?: number | undefined;
@@ -61,6 +64,8 @@ export interface RoleReply extends SampledSequence {
   readonly branch?: BranchReason;
   /** Why it must not be trained on. Absent: it may be. */
   readonly masked?: string;
+  /** Its tokens, but for the last that ends the turn, with their log-probabilities. Absent: the program has no use for them. */
+  readonly pieces?: readonly { readonly bytes: Uint8Array; readonly logprob: number }[];
 }
 
 /** A reply that the program may name instead of repeating it. */
@@ -214,16 +219,11 @@ export class Session {
     return call;
   }
 
-  #place({ name, system, maxLength }: SessionRole, { messages, tools }: RoleRequest): Place {
-    const hasSystem = system === undefined || messages.some((message) => message.role === "system");
-    const all: readonly Message[] = hasSystem ? messages : [{ role: "system", content: system }, ...messages];
-    const place = placed(() => (this.#conversations.get(name) as Conversations).place(all, tools));
-    const { length } = place.history.tokens;
-    if (length < maxLength) return place;
-    throw new BadRequest(
-      `The prompt has ${length} tokens, but the model of ${name} reads at most ${maxLength}, its reply included.`,
-      { code: "context_length_exceeded" },
-    );
+  #place(role: SessionRole, request: RoleRequest): Place {
+    const conversations = this.#conversations.get(role.name) as Conversations;
+    const place = placed(() => conversations.place(messagesFor(role, request), request.tools));
+    checkFits(role, place.history);
+    return place;
   }
 
   async #sample(role: SessionRole, request: RoleRequest, place: Place): Promise<readonly RoleReply[]> {
@@ -315,8 +315,33 @@ function repeated(alike: readonly Call[], isRetry: boolean): Call | undefined {
   return lost.toSorted((one, other) => one.waiting - other.waiting)[0] ?? alike.at(-1);
 }
 
+/** With the role's system message, unless the request has one. */
+export function messagesFor(
+  { system }: SessionRole,
+  { messages, instruction }: RoleRequest,
+): readonly Message[] {
+  const hasSystem = system === undefined || messages.some((message) => message.role === "system");
+  const all: readonly Message[] = hasSystem ? messages : [{ role: "system", content: system }, ...messages];
+  return instruction === undefined ? all : withInstruction(all, instruction);
+}
+
+/** At the end of the system message, which may have to be made. */
+function withInstruction([first, ...rest]: readonly Message[], instruction: string): readonly Message[] {
+  if (first?.role === "system") return [{ ...first, content: `${first.content}\n\n${instruction}` }, ...rest];
+  return [{ role: "system", content: instruction }, ...(first === undefined ? [] : [first]), ...rest];
+}
+
+/** @throws BadRequest if the prompt leaves no room for a reply */
+export function checkFits({ name, maxLength }: SessionRole, { tokens: { length } }: History): void {
+  if (length < maxLength) return;
+  throw new BadRequest(
+    `The prompt has ${length} tokens, but the model of ${name} reads at most ${maxLength}, its reply included.`,
+    { code: "context_length_exceeded" },
+  );
+}
+
 /** Text ends before what stopped it; a call has an id; a malformed call is text. */
-function shown(parsed: Reply, stop: readonly string[], written: string, id: string): Reply {
+export function shown(parsed: Reply, stop: readonly string[], written: string, id: string): Reply {
   const { calls, ...rest } = parsed;
   const isMalformed = calls?.some(({ error }) => error !== undefined) === true;
   const text = beforeAny(isMalformed ? written : parsed.text, stop);
@@ -340,7 +365,7 @@ function beforeAny(text: string, stop: readonly string[]): string {
 }
 
 /** What a chat template rejects is the program's to correct. */
-function placed(place: () => Place): Place {
+export function placed<Value>(place: () => Value): Value {
   try {
     return place();
   } catch (error) {

@@ -15,6 +15,6 @@ export type { Incoming } from "./client/answers.ts";
 export { Transport, type Outgoing, type TransportOptions } from "./client/transport.ts";
 export { downloadCheckpoint, type DownloadOptions, type Place } from "./archives/download.ts";
 export type { LossCall, LossOutput, WireDatum } from "./protocol/forward-backward.ts";
-export type { ServerEvent } from "./server/activity.ts";
+export type { ServerEvent } from "../../calls/activity.ts";
 export { startServer, type TinkerServer } from "./server/server.ts";
 export { standardLimits, type ServedModel, type ServerLimits, type ServerOptions } from "./server/options.ts";

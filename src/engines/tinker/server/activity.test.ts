@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
+import { Activity, type ServerEvent } from "../../../calls/activity.ts";
 import { createModel, engine, gradients, resultOf, servers, start, stop } from "../testing/own-server.ts";
-import { Activity, type ServerEvent } from "./activity.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -1,9 +1,9 @@
 /** HTTP: bounded bodies, compression, keys; every answer is JSON or protobuf. */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { callerOf } from "../../../calls/listen.ts";
 import { asRejection, Rejection, type Call } from "./call.ts";
 import type { ServerOptions } from "./options.ts";
 import { answer } from "./routes.ts";
@@ -73,22 +73,10 @@ async function read(
   }
 }
 
-/** Who asks: a hash of the key. Without keys, names of other hosts are rejected: a web page could send them. */
 function ownerOf({ keys }: ServerOptions, { headers }: IncomingMessage): string {
-  if (keys.length === 0) {
-    const host = (headers.host ?? "").replace(/:\d+$/, "");
-    if (["localhost", "127.0.0.1", "[::1]"].includes(host) && headers.origin === undefined) return "local";
-    throw new Rejection(403, "Without keys, this server answers only programs on its own machine.");
-  }
-  const given = digest(
-    String(headers["x-api-key"] ?? /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? ""),
-  );
-  if (keys.some((key) => timingSafeEqual(digest(key), given))) return given.toString("hex").slice(0, 16);
-  throw new Rejection(401, "The key in X-API-Key is missing or wrong.");
-}
-
-function digest(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  const caller = callerOf(keys, headers);
+  if ("owner" in caller) return caller.owner;
+  throw new Rejection(caller.status, caller.problem);
 }
 
 type Hold = (bytes: number) => void;

@@ -1,11 +1,12 @@
 /** What a server says of itself, its sessions, models and samplers, and of training runs and saved weights. */
 import { Readable } from "node:stream";
+import { isLocal } from "../../../calls/listen.ts";
 import { savedDirectory } from "../../kind.ts";
 import { tarOf } from "../archives/archive.ts";
 import * as schema from "../protocol/schema.ts";
 import { readTokenizer } from "../tokenizers.ts";
 import { pageOf, Rejection, jsonOf, type Call } from "./call.ts";
-import { isLocal, type ServedModel } from "./options.ts";
+import type { ServedModel } from "./options.ts";
 import type { Service } from "./service.ts";
 import { parsePath, textOf, type Kept, type WeightsPath } from "./storage.ts";
 import { timeAfter } from "./training.ts";

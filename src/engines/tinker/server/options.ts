@@ -1,5 +1,6 @@
 /** The server's options and their defaults. */
-import type { ServerEvent } from "./activity.ts";
+import type { ServerEvent } from "../../../calls/activity.ts";
+import type { ListenOptions } from "../../../calls/listen.ts";
 import type { FutureLimits } from "./futures.ts";
 
 export interface ServedModel {
@@ -54,21 +55,11 @@ export const standardLimits: ServerLimits = {
   pollMilliseconds: 20_000,
 };
 
-export interface ServerOptions {
+export interface ServerOptions extends ListenOptions {
   readonly models: readonly ServedModel[];
   /** For saved weights. */
   readonly folder: string;
-  /** Empty: none is needed, and only this machine may connect. */
-  readonly keys: readonly string[];
-  readonly host: string;
-  /** 0: any. */
-  readonly port: number;
   readonly limits: ServerLimits;
   /** For the person who runs the server: requests once a minute, everything else as it happens. */
   readonly log: (event: ServerEvent) => void;
-}
-
-/** Whether only programs of this machine reach the address. */
-export function isLocal(host: string): boolean {
-  return ["127.0.0.1", "localhost", "::1"].includes(host);
 }

@@ -1,15 +1,14 @@
 /** A server of the Tinker protocol for any engine (docs/gpu-and-servers.md). */
 import { once } from "node:events";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { TroupeError } from "../../../errors.ts";
+import { checkReach, listenAt } from "../../../calls/listen.ts";
 import type { Engine } from "../../engine.ts";
 import { makeDirectory } from "../../../runs/durable.ts";
 import { acquireLock } from "../../../runs/lock.ts";
 import { checkServerOptions } from "../arguments.ts";
 import { httpServer } from "./http.ts";
-import { isLocal, type ServerOptions } from "./options.ts";
+import type { ServerOptions } from "./options.ts";
 import { Service } from "./service.ts";
 
 export interface TinkerServer {
@@ -25,11 +24,7 @@ export interface TinkerServer {
 /** @throws TroupeError `bad_arguments` for wrong options, a public address without keys, or one that is in use */
 export async function startServer(engine: Engine, options: ServerOptions): Promise<TinkerServer> {
   checkServerOptions(options);
-  if (options.keys.length === 0 && !isLocal(options.host))
-    throw new TroupeError(
-      "bad_arguments",
-      `Other machines can reach ${options.host}: set keys, or use 127.0.0.1.`,
-    );
+  checkReach(options);
   await makeDirectory(options.folder, "nothing was started");
   const lock = await acquireLock(options.folder, { name: "folder of weights", instead: "another --folder" });
   try {
@@ -43,22 +38,12 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
 
 async function listen(service: Service, server: Server, release: () => Promise<void>): Promise<TinkerServer> {
   const { options } = service;
-  server.listen(options.port, options.host);
-  try {
-    await once(server, "listening");
-  } catch (cause) {
-    throw new TroupeError(
-      "bad_arguments",
-      `Cannot listen at ${options.host}:${options.port}: ${String(cause)}; choose another port, 0 for any free one.`,
-      { cause },
-    );
-  }
+  const url = await listenAt(server, options);
   const pause = Math.min(10_000, options.limits.sessionMilliseconds, options.limits.turnMilliseconds);
   const timer = setInterval(() => void service.tidy(), pause).unref();
   const reports = setInterval(() => service.activity.report(), 60_000).unref();
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+    url,
     state: () => ({ models: service.models.size, unfinished: service.futures.unfinished }),
     drain: async () => {
       await service.drain();

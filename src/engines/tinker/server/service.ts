@@ -1,10 +1,10 @@
 /** The server's state, and what all its requests share. */
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
+import { Activity } from "../../../calls/activity.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import type { Metadata } from "../protocol/schema.ts";
-import { Activity } from "./activity.ts";
 import { failureOf, Rejection, type Call } from "./call.ts";
 import { Completions, Futures, type Result } from "./futures.ts";
 import { Models, type Model } from "./models.ts";

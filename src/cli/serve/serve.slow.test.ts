@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { makeModel, temporaryFolder } from "../models/test-model.ts";
-import { runCommand, troupe } from "./testing/command.ts";
+import { makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { runCommand, troupe } from "../testing/command.ts";
 
 it("rejects a public address without keys, two models of one name, and what is no model", async () => {
   const cwd = temporaryFolder();

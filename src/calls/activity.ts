@@ -7,22 +7,19 @@ export type ServerEvent =
       readonly requests: Readonly<Record<string, number>>;
       /** By status. */
       readonly rejected: Readonly<Record<string, number>>;
-      /** Futures that ended with an error, and the last one's message. */
+      /** Requests that ended with an error, and the last one's message. */
       readonly failed: number;
       readonly lastFailure: string | null;
-      readonly sessions: number;
-      readonly models: number;
+      /** Of the Tinker protocol. */
+      readonly sessions?: number;
+      readonly models?: number;
       readonly unfinished: number;
     }
   | { readonly event: "session_ended"; readonly session: string; readonly reason: string }
   /** Of the server itself. */
   | { readonly event: "failure"; readonly error: string };
 
-interface State {
-  readonly sessions: number;
-  readonly models: number;
-  readonly unfinished: number;
-}
+type State = Pick<Extract<ServerEvent, { readonly event: "requests" }>, "sessions" | "models" | "unfinished">;
 
 /** That clients repeat while they wait, and that say nothing. */
 const polls: ReadonlySet<string> = new Set(["retrieve_future", "retrieve_futures", "telemetry", "healthz"]);
@@ -51,7 +48,7 @@ export class Activity {
     this.#rejected[status] = (this.#rejected[status] ?? 0) + 1;
   }
 
-  /** A future whose result is an error. */
+  /** A request whose result is an error. */
   failed(message: string): void {
     this.#failed += 1;
     this.#lastFailure = message.slice(0, 300);
