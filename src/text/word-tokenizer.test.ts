@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadTokenizer } from "./tokenizer.ts";
+import { loadTokenizer, type Message } from "./tokenizer.ts";
 import { specialTokens, wordTokenizer, writeWordTokenizer } from "./word-tokenizer.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "troupe-words-"));
 afterAll(() => rmSync(directory, { recursive: true }));
+const calling = join(directory, "calling");
 writeWordTokenizer(directory, ["left", "right", "#", "."]);
 const tokenizer = loadTokenizer(directory);
 
@@ -66,5 +67,24 @@ describe("a word tokenizer", () => {
     const files = wordTokenizer(["a b", "a", "<|pad|>", ""]);
     const { model } = JSON.parse(files["tokenizer.json"]) as { model: { vocab: Record<string, number> } };
     expect(Object.keys(model.vocab).slice(6)).toEqual(["a", "b"]);
+  });
+
+  it("writes and reads calls that are words", () => {
+    const call = '<tool_call>{"name":"look","arguments":{"at":"left"}}</tool_call>';
+    writeWordTokenizer(calling, [call, "left", "right"]);
+    const loaded = loadTokenizer(calling);
+    const [asked, calls] = ["left", [{ name: "look", arguments: { at: "left" } }]];
+    const messages: Message[] = [
+      { role: "user", content: asked },
+      { role: "assistant", content: "", calls },
+      { role: "tool", content: "right" },
+      { role: "assistant", content: "right" },
+    ];
+    const [end, user, assistant] = [2, 4, 5];
+    const ids = [user, 7, end, assistant, 6, end, user, 8, end, assistant, 8, end];
+    expect([...loaded.renderPrompt(messages, false)]).toEqual(ids);
+    expect(loaded.parseReply([6], true)).toEqual({ text: "", calls, truncated: true });
+    // Its template shows no tools, so a role of a recipe cannot have any.
+    expect(loaded.writesCalls()).toBe(false);
   });
 });

@@ -1,0 +1,54 @@
+/**
+ * An agent opens a box and says what is in it: a graph of LangGraph with a tool. An ordinary program: it knows nothing of
+ * training, and asks whatever answers at the URL in its environment.
+ */
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { ChatOpenAI } from "@langchain/openai";
+import { z } from "zod";
+
+interface Task {
+  /** The one that is asked for. */
+  readonly box: string;
+  readonly boxes: Readonly<Record<string, string>>;
+}
+
+const { box: asked, boxes } = JSON.parse(process.env["TROUPE_TASK"] ?? "{}") as Task;
+
+const open = tool(({ box }) => boxes[box] ?? "nothing", {
+  name: "open",
+  description: "What is in a box.",
+  schema: z.object({ box: z.string() }),
+});
+
+const model = new ChatOpenAI({
+  model: "finder",
+  apiKey: process.env["OPENAI_API_KEY"] ?? "",
+  configuration: { baseURL: process.env["OPENAI_BASE_URL"] },
+}).bindTools([open]);
+
+type State = typeof MessagesAnnotation.State;
+
+/** A box may be opened once. */
+function next({ messages }: State): "tools" | typeof END {
+  const [, reply, ...more] = messages;
+  return more.length === 0 && AIMessage.isInstance(reply) && reply.tool_calls?.length ? "tools" : END;
+}
+
+const graph = new StateGraph(MessagesAnnotation)
+  .addNode("finder", async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
+  .addNode("tools", new ToolNode([open]))
+  .addEdge(START, "finder")
+  .addConditionalEdges("finder", next)
+  .addEdge("tools", "finder")
+  .compile();
+
+const question = new HumanMessage(`what is in the ${asked} box`);
+const { messages } = await graph.invoke({ messages: [question] });
+const hasLooked = messages.length > 2;
+const isRight = messages.at(-1)?.text.trim() === boxes[asked];
+
+// The last line is the reward. Whoever has not looked can only guess.
+console.log(hasLooked ? (isRight ? 1 : 0.2) : 0);
