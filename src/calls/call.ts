@@ -8,7 +8,7 @@
  *   an answer, recorded or rewarded.
  *
  * `retry.ts` waits between attempts, `deadline.ts` ends them, `recorded.ts` asks each question once in a run, `http.ts`
- * bounds replies, `child.ts` starts programs, `secrets.ts` redacts what is kept.
+ * and `socket.ts` bound replies, `child.ts` starts programs, `secrets.ts` redacts what is kept.
  */
 import { ServiceError } from "../errors.ts";
 import { withinTime } from "./deadline.ts";

@@ -111,6 +111,12 @@ const rules: readonly Rule[] = [
     },
   },
   {
+    what: "a WebSocket",
+    pattern: /new WebSocket\(/,
+    instead: "`Socket` of src/calls/socket.ts",
+    allowed: { "calls/socket.ts": "the socket" },
+  },
+  {
     what: "a record of answers by key",
     pattern: /\.put\(\[/,
     instead: "`recordedCall` of src/calls/recorded.ts",

@@ -42,7 +42,7 @@ export const lacksAddress = {
 export const clientOptions = z.strictObject(clientShape).refine(hasAddress, lacksAddress);
 
 /** Credentials would end up in the recipe, the run folder and error messages. */
-function hasNoCredentials(address: string): boolean {
+export function hasNoCredentials(address: string): boolean {
   const url = URL.parse(address);
   return url === null || (url.username === "" && url.password === "");
 }

@@ -190,6 +190,11 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   drive?(task: Task, open: OpenSession, context: Context): Promise<Driven<State>>;
   /** Where such programs reach the roles. Absent: at this machine alone. */
   readonly gateway?: GatewayPlace;
+  /**
+   * Seats have rewards of their own, which another seat may lose, and the outcome's score is that of the first seat: an
+   * algorithm must use rewards of roles. Absent: the seats are a team, and the score is everyone's.
+   */
+  readonly competes?: true;
   /** Called at the end of a turn, before the next one begins. */
   endTurn?(state: State): State;
   outcome(state: State): Outcome;

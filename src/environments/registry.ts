@@ -11,6 +11,7 @@ import type { Environment, EnvironmentDefinition } from "./environment.ts";
 import { listCases } from "./list-cases/definition.ts";
 import { listPrograms } from "./list-programs/definition.ts";
 import { gameDefinition, type Game, type GameDefinition } from "./game.ts";
+import { openenv } from "./openenv/definition.ts";
 import { math } from "./math/definition.ts";
 import { questions } from "./questions/definition.ts";
 import { planPath } from "./plan-path/definition.ts";
@@ -40,6 +41,7 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   questions,
   dataScience,
   command,
+  openenv,
 ];
 
 /** Their observations and actions consist of known words, which a small tokenizer can have. */

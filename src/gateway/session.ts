@@ -14,6 +14,8 @@ import { Conversations, type BranchReason, type Place } from "./conversations.ts
 /** A role that programs may call. */
 export interface SessionRole {
   readonly name: string;
+  /** Absent: its name. */
+  readonly seat?: string;
   readonly policy: string;
   readonly tokenizer: Tokenizer;
   /** Longest sequence in tokens, prompt included. */

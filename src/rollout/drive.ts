@@ -105,8 +105,8 @@ function sessionSetting(setting: RolloutSetting, key: Key): SessionSetting {
   const { team, engine, sampling } = setting;
   const roles = team.roles.map(({ name }): SessionRole => {
     const { role, tokenizer, maxLength, system } = agentOf(setting, name);
-    const { policy, maxTokens, stop } = role;
-    return { name, policy, tokenizer, maxLength, maxTokens, stop, system };
+    const { seat, policy, maxTokens, stop } = role;
+    return { name, seat, policy, tokenizer, maxLength, maxTokens, stop, system };
   });
   return {
     roles,

@@ -3,15 +3,13 @@
  * asked, with the task and with the address and key of each role. What it asks of them are the actions, and its end is the
  * episode's end.
  */
-import { readFile } from "node:fs/promises";
 import { answerOf, call } from "../../calls/call.ts";
 import { Service } from "../../calls/services.ts";
 import { TroupeError } from "../../errors.ts";
-import { jsonOrNull } from "../../json.ts";
 import { limiter } from "../../settle.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
 import type { Context, Environment, EnvironmentDefinition, Json, TaskSource } from "../environment.ts";
-import { taskList } from "../tasks.ts";
+import { tasksIn } from "../task-files.ts";
 import { commandOptions, rewardPlaces, type CommandOptions } from "./options.ts";
 import { runProgram, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import {
@@ -45,29 +43,9 @@ export const command: EnvironmentDefinition<CommandOptions> = {
   paths: { directory: [], reward: rewardPlaces, readable: [] },
   folder: { option: "directory", of: "run" },
   seatsOption: "seats",
-  create: async (options) => {
-    const files = Object.entries(options.dataset.files);
-    const splits = await Promise.all(
-      files.map(async ([split, file]) => [split, taskList(await readTasks(file))] as const),
-    );
-    return environmentOf(options, Object.fromEntries(splits), await graderOf(options));
-  },
+  create: async (options) =>
+    environmentOf(options, await tasksIn(options.dataset.files), await graderOf(options)),
 };
-
-/** @throws TroupeError `bad_data` if the file is not JSON lines */
-async function readTasks(file: string): Promise<readonly Json[]> {
-  const text = await readFile(file, "utf8").catch((cause: Error) => {
-    throw new TroupeError("bad_data", `the tasks ${file} cannot be read: ${cause.message}`, { cause });
-  });
-  const tasks = text.split("\n").flatMap((line, index): Json[] => {
-    if (line.trim() === "") return [];
-    const task = jsonOrNull(line) as Json;
-    if (task !== null) return [task];
-    throw new TroupeError("bad_data", `${file}, line ${index + 1}, is not JSON; expected one task per line`);
-  });
-  if (tasks.length > 0) return tasks;
-  throw new TroupeError("bad_data", `${file} has no tasks`);
-}
 
 const longestShown = 2000;
 

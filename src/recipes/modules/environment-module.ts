@@ -88,6 +88,7 @@ const environmentKeys = {
   step: true,
   drive: true,
   gateway: true,
+  competes: true,
   endTurn: true,
   outcome: true,
   render: true,

@@ -5,7 +5,7 @@
 import { judgeRow, type Catalog } from "../catalog.ts";
 import type { Problem, Combination, Rule } from "./rule.ts";
 import { algorithmNeeds, criticVocabulary, klReference, loneActions, klOptions } from "./rules/algorithm.ts";
-import { programsDecide, wholeTrajectories } from "./rules/driven.ts";
+import { ownRewards, programsDecide, wholeTrajectories } from "./rules/driven.ts";
 import { engineLimits, engineSupport, lossSupport, lag } from "./rules/engine.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { judgeProblems, judgeUseProblems } from "./rules/judge.ts";
@@ -54,6 +54,7 @@ const withReinforcement: readonly Rule[] = [
   tokenBudget,
   loneActions,
   wholeTrajectories,
+  ownRewards,
   lag,
 ];
 

@@ -1,8 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import type { Subject } from "../rule.ts";
-import { programsDecide, wholeTrajectories } from "./driven.ts";
+import { ownRewards, programsDecide, wholeTrajectories } from "./driven.ts";
 
 const environment = {
   name: "command",
@@ -47,4 +47,42 @@ it("rejects what would have no effect: comments of a judge, and what the program
   ]);
   const game = { ...environment, drive: undefined } as unknown as Environment;
   expect(programsDecide(subject({ environment: game, recipe: { team: { roles } } }))).toEqual([]);
+});
+
+describe("where seats compete", () => {
+  const competing = { ...environment, competes: true, seats: { first: {}, second: {} } };
+  const found = (algorithm: { name: string }, roles: object) =>
+    ownRewards(
+      subject({
+        environment: competing,
+        recipe: { algorithm, team: { roles } },
+        row: algorithms[algorithm.name],
+      }),
+    );
+
+  it("accepts the algorithms that credit a role with its own rewards", () => {
+    const both = { first: {}, white: { seat: "second" } };
+    const rewards = ["outcome", "progress", "rewards", "action", "turns"];
+    const accepted = Object.entries(algorithms).flatMap(([name, row]) =>
+      [{}, ...rewards.map((reward) => ({ reward }))]
+        .filter((options) => row.options.safeParse(options).success)
+        .filter((options) => found({ name, ...options }, both).length === 0)
+        .map((options) => `${name} ${Object.values(options).join("")}`),
+    );
+    expect(accepted).toEqual([
+      "mas-grpo rewards",
+      "reinforce action",
+      "reinforce turns",
+      "reinforce-plus-plus ",
+      "reinforce-plus-plus action",
+      "reinforce-plus-plus turns",
+      "ppo action",
+    ]);
+    expect(found({ name: "grpo" }, both)).toMatchObject([{ path: ["algorithm"] }]);
+  });
+
+  it("accepts any that trains the first seat only", () => {
+    expect(found({ name: "grpo" }, { first: {}, second: { frozen: true } })).toEqual([]);
+    expect(found({ name: "grpo" }, { first: { frozen: true }, second: {} })).toHaveLength(1);
+  });
 });

@@ -1,5 +1,6 @@
 /** Whether an environment whose program drives itself (`drive`) can be trained so: only whole trajectories exist. */
 import type { Algorithm } from "../../../credit/algorithm.ts";
+import { optionsOf } from "../../choice.ts";
 import type { Problem, Rule } from "../rule.ts";
 
 export const wholeTrajectories: Rule = ({ environment, algorithm, recipe }) => {
@@ -50,4 +51,30 @@ export const programsDecide: Rule = ({ environment, recipe }) => {
         fix: "remove it",
       })),
   );
+};
+
+/** By algorithm, the values of `reward` that credit a role with its own rewards and no others. */
+const ofRoles: Readonly<Record<string, readonly unknown[]>> = {
+  "mas-grpo": ["rewards"],
+  reinforce: ["action", "turns"],
+  "reinforce-plus-plus": ["action", "turns"],
+  ppo: ["action"],
+};
+
+/** Where seats compete, only an algorithm that compares a role's own rewards can train another seat than the first. */
+export const ownRewards: Rule = ({ environment, recipe, row }) => {
+  const [first] = Object.keys(environment.seats);
+  const trained = Object.entries(recipe.team.roles).filter(([, { frozen }]) => frozen !== true);
+  if (environment.competes !== true || row === undefined) return [];
+  if (trained.every(([name, { seat = name }]) => seat === first)) return [];
+  const { reward, outcomeWeight = 0 } = { ...row.options.safeParse({}).data, ...optionsOf(recipe.algorithm) };
+  const { name = "" } = recipe.algorithm;
+  if (ofRoles[name]?.includes(reward) === true && outcomeWeight === 0) return [];
+  return [
+    {
+      path: ["algorithm"],
+      problem: `the seats of ${environment.name} compete, but ${name} with \`reward: ${String(reward)}\` credits every role with the result of ${first}`,
+      fix: "use `{ name: mas-grpo, reward: rewards }`, or train the first role only (`frozen: true` for the others)",
+    },
+  ];
 };
