@@ -3,7 +3,7 @@ import type { Output } from "ai";
 import { redacting } from "../calls/secrets.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { checkInstalled, modelOf } from "./models.ts";
-import type { ClientOptions } from "./options.ts";
+import type { ClientOptions, ServiceModel } from "./options.ts";
 import { keyVariableOf } from "./providers.ts";
 import { type Exchange, guardedFetch } from "./transport.ts";
 
@@ -105,13 +105,13 @@ const cutOffBy: Readonly<Record<string, ServiceAnswer<unknown>["cutOff"]>> = {
   error: "service",
 };
 
-function secretsOf(options: ClientOptions): readonly string[] {
+export function secretsOf(options: ServiceModel): readonly string[] {
   const variable = keyVariableOf(options);
   return variable === undefined ? [] : [variable];
 }
 
 /** Null: the service does not say, or nothing that a budget could count. */
-function countOf(tokens: number | undefined): number | null {
+export function countOf(tokens: number | undefined): number | null {
   return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
 }
 
@@ -142,7 +142,7 @@ function isAccepted({ status }: Exchange): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 
-function failureOf(exchange: Exchange, options: ClientOptions, model: string): TroupeError {
+export function failureOf(exchange: Exchange, options: ServiceModel, model: string): TroupeError {
   const { status, failure, rejectsKey, retryAfter } = exchange;
   const name = `${model} (${options.provider})`;
   const asksToWait = retryAfter === null ? {} : { retryAfter };
@@ -165,22 +165,22 @@ function failureOf(exchange: Exchange, options: ClientOptions, model: string): T
 }
 
 /** @throws TroupeError `bad_arguments` if the key, or the package that asks, is missing */
-export function checkKey(options: ClientOptions, respondent: Respondent): void {
+export function checkKey(options: ServiceModel, respondent: Respondent): void {
   checkInstalled(options.provider);
   keyOf(options, nameOf(options, respondent), respondent);
 }
 
-function nameOf({ model }: ClientOptions, { role }: Respondent): string {
+export function nameOf({ model }: ServiceModel, { role }: Respondent): string {
   return `The ${role} ${model}`;
 }
 
-function credentialsOf(options: ClientOptions): string {
+function credentialsOf(options: ServiceModel): string {
   if (options.provider !== "vertex" || keyVariableOf(options) !== undefined) return "";
   return ": are there credentials of Google Cloud (`gcloud auth application-default login`)?";
 }
 
 /** `compatible` without a variable: no key, as on a local server. */
-function keyOf(options: ClientOptions, name: string, { alternative }: Respondent): string | undefined {
+export function keyOf(options: ServiceModel, name: string, { alternative }: Respondent): string | undefined {
   const variable = keyVariableOf(options);
   if (variable === undefined) return undefined;
   const key = process.env[variable]?.trim();

@@ -2,11 +2,11 @@
 import { createRequire } from "node:module";
 import type { LanguageModel } from "ai";
 import { TroupeError } from "../errors.ts";
-import type { ClientOptions } from "./options.ts";
+import type { ClientOptions, ServiceModel } from "./options.ts";
 import { baseUrlOf } from "./providers.ts";
 
 interface Connection {
-  readonly options: ClientOptions;
+  readonly options: ServiceModel;
   readonly fetch: typeof fetch;
   /** Undefined: none, as on a local server. */
   readonly key: string | undefined;
@@ -14,7 +14,7 @@ interface Connection {
   readonly sendsSchema: boolean;
 }
 
-type Model = Exclude<LanguageModel, string>;
+export type Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
 type Open = (connection: Connection) => Promise<Model>;
 
 /** All others have an endpoint like OpenAI's chat completions. */
@@ -36,7 +36,7 @@ export function modelOf(connection: Connection): Promise<Model> {
 
 /** The packages would otherwise read environment variables of their own. */
 function settings(
-  options: ClientOptions,
+  options: ServiceModel,
   { fetch, key = "" }: Pick<Connection, "fetch" | "key">,
 ): { readonly baseURL: string; readonly fetch: typeof globalThis.fetch; readonly apiKey: string } {
   return { baseURL: baseUrlOf(options), fetch, apiKey: key };

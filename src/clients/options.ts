@@ -30,7 +30,7 @@ export const clientShape = {
 };
 
 /** A check of options with `clientShape`, and its message. */
-export function hasAddress({ provider, baseUrl }: Pick<ClientOptions, "provider" | "baseUrl">): boolean {
+export function hasAddress({ provider, baseUrl }: Pick<ServiceModel, "provider" | "baseUrl">): boolean {
   return provider !== "compatible" || baseUrl !== undefined;
 }
 
@@ -48,3 +48,6 @@ export function hasNoCredentials(address: string): boolean {
 }
 
 export type ClientOptions = z.output<z.ZodObject<typeof clientShape>>;
+
+/** Which model of which service, whatever it is asked. */
+export type ServiceModel = Omit<ClientOptions, "temperature">;

@@ -1,12 +1,14 @@
 /** What the protocols have in common: how a request is read, and what of it cannot be done. */
 import { z } from "zod";
 import { jsonOrNull } from "../json.ts";
-import { BadRequest, type RoleReply, type RoleRequest, type Said } from "./session.ts";
+import { BadRequest, type RoleReply, type RoleRequest, type Said, type Usage } from "./session.ts";
 
 /** A request that was read. */
 export interface Asked extends RoleRequest {
   readonly model: string;
   readonly isStreamed: boolean;
+  /** A stream ends with a chunk that has nothing but the usage. */
+  readonly hasUsageChunk?: boolean;
   /** Options that change how replies are sampled, as the request has them. */
   readonly sampling: Readonly<Record<string, unknown>>;
   /** What of the request has no effect. */
@@ -71,15 +73,13 @@ export function argumentsIn(text: string): Record<string, unknown> {
   throw new BadRequest("the arguments of a tool call are not a JSON object");
 }
 
-/** Tokens of one prompt and of all replies to it. */
-export function tokensOf(replies: readonly RoleReply[]): {
-  readonly prompt: number;
-  readonly sampled: number;
-} {
-  return {
-    prompt: replies[0]?.prompt.length ?? 0,
-    sampled: replies.reduce((sum, { tokens }) => sum + tokens.length, 0),
-  };
+/** Of one prompt and of all replies to it. */
+export function usageOf(replies: readonly RoleReply[]): Usage {
+  const [first] = replies;
+  const all = (part: "written" | "thinking"): number =>
+    replies.reduce((sum, { usage }) => sum + usage[part], 0);
+  const { prompt = 0, cached = 0 } = first?.usage ?? {};
+  return { prompt, cached, written: all("written"), thinking: all("thinking") };
 }
 
 /** Those of the options that are given. */
@@ -100,7 +100,7 @@ export function sampledAsRecipe(asked: Asked): Asked {
 }
 
 /** A JSON schema that a reply must have: shown to the model, and checked afterwards. */
-export function schemaOf(schema: object): Required<Pick<Asked, "check" | "instruction">> {
+export function schemaOf(schema: object): Required<Pick<Asked, "check" | "instruction" | "schema">> {
   let read: z.ZodType;
   try {
     read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
@@ -117,19 +117,22 @@ export function schemaOf(schema: object): Required<Pick<Asked, "check" | "instru
       return "the reply is not JSON";
     }
   };
-  return {
-    check,
-    instruction: `Answer with nothing but JSON that matches this JSON schema:\n${JSON.stringify(schema)}`,
-  };
+  const instruction = `Answer with nothing but JSON that matches this JSON schema:\n${JSON.stringify(schema)}`;
+  return { check, instruction, schema };
 }
 
-/** What the program should know of the answer. */
+/** What the program should know of the answer. A service does what it is asked, or rejects it. */
 export function warningsOf(
-  { warnings, check }: Asked,
+  { warnings, check, toolChoice }: Asked,
   replies: readonly RoleReply[],
 ): { warnings?: readonly string[] } {
-  const found = replies.flatMap(({ reply }) => check?.(reply.text) ?? []);
-  const all = check === undefined ? warnings : [...warnings, unconstrained, ...found];
+  const isHosted = replies.some(({ policyVersion }) => policyVersion === null);
+  const all = [
+    ...warnings,
+    ...(toolChoice === undefined || isHosted ? [] : ["`tool_choice` cannot force a call"]),
+    ...(check === undefined || isHosted ? [] : [unconstrained]),
+    ...replies.flatMap(({ reply }) => check?.(reply.text) ?? []),
+  ];
   return all.length === 0 ? {} : { warnings: all };
 }
 

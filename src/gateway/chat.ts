@@ -7,7 +7,7 @@ import {
   parsed,
   schemaOf,
   textContent,
-  tokensOf,
+  usageOf,
   warningsOf,
   type Asked,
   type Event,
@@ -47,18 +47,21 @@ const tool = z.looseObject({
   }),
 });
 
+const namedTool = z.looseObject({ function: z.looseObject({ name: z.string() }) });
+
 const limit = z.int().min(1).nullish();
 
 const requestSchema = z.looseObject({
   model: z.string().default(""),
   messages: z.array(message).min(1, "expected at least one message"),
   tools: z.array(tool).nullish(),
-  tool_choice: z.unknown().optional(),
+  tool_choice: z.union([z.enum(["auto", "none", "required"]), namedTool]).nullish(),
   max_tokens: limit,
   max_completion_tokens: limit,
   stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
   n: z.int().min(1).max(128).nullish(),
   stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   response_format: z
     .discriminatedUnion("type", [
       z.looseObject({ type: z.literal("text") }),
@@ -82,7 +85,6 @@ function read(body: unknown): Asked {
   if (messages.at(-1)?.role === "assistant")
     throw new BadRequest("messages: the last one is the assistant's, and replies cannot be continued");
   const choice = given.tool_choice ?? "auto";
-  const isForced = choice === "required" || typeof choice === "object";
   const format = given.response_format ?? { type: "text" };
   const schema = format.type === "text" ? undefined : schemaOf(schemaIn(format));
   return {
@@ -93,10 +95,17 @@ function read(body: unknown): Asked {
     stop: [given.stop ?? []].flat().filter((text) => text !== ""),
     count: given.n ?? 1,
     isStreamed: given.stream === true,
+    hasUsageChunk: given.stream_options?.include_usage === true,
+    toolChoice: forced(choice),
     sampling: optionsIn(given, samplingOptions),
-    warnings: isForced ? ["`tool_choice` cannot force a call"] : [],
+    warnings: [],
     ...schema,
   };
+}
+
+function forced(choice: "auto" | "none" | "required" | z.output<typeof namedTool>): Asked["toolChoice"] {
+  if (choice === "auto" || choice === "none") return undefined;
+  return choice === "required" ? choice : { name: choice.function.name };
 }
 
 function schemaIn(
@@ -142,7 +151,7 @@ function answer(asked: Asked, replies: readonly RoleReply[]): object {
       logprobs: logprobsOf(reply),
       finish_reason: finishReason(reply),
     })),
-    usage: usageOf(replies),
+    usage: shownUsage(replies),
     ...warningsOf(asked, replies),
   };
 }
@@ -180,35 +189,53 @@ function finishReason({ reply: { calls }, stopReason }: RoleReply): string {
   return calls === undefined ? "stop" : "tool_calls";
 }
 
-function usageOf(replies: readonly RoleReply[]): object {
-  const { prompt, sampled } = tokensOf(replies);
+function shownUsage(replies: readonly RoleReply[]): object {
+  const { prompt, cached, written, thinking } = usageOf(replies);
   return {
     prompt_tokens: prompt,
-    completion_tokens: sampled,
-    total_tokens: prompt + sampled,
-    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+    completion_tokens: written,
+    total_tokens: prompt + written,
+    prompt_tokens_details: { cached_tokens: cached, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: thinking, audio_tokens: 0 },
   };
 }
 
-/** The engine gives whole replies: each is one piece. */
+/**
+ * The engine gives whole replies: each is one piece. A client that asks for the usage gets it in a chunk of its own, as from
+ * OpenAI, and only there, because some add up what they find; others get it with the end, where all understand it.
+ */
 function events(asked: Asked, replies: readonly RoleReply[]): readonly Event[] {
-  const head = { ...heading(asked, replies, "chat.completion.chunk") };
+  const head = heading(asked, replies, "chat.completion.chunk");
+  const usage = shownUsage(replies);
+  const own = asked.hasUsageChunk === true ? { usage: null } : {};
   const chunk = (index: number, delta: object, choice: object, more: object = {}): Event => ({
-    data: { ...head, choices: [{ index, delta, logprobs: null, finish_reason: null, ...choice }], ...more },
+    data: {
+      ...head,
+      choices: [{ index, delta, logprobs: null, finish_reason: null, ...choice }],
+      ...own,
+      ...more,
+    },
   });
-  const usage = usageOf(replies);
   return [
     ...replies.flatMap((reply, index) => {
       const { tool_calls: calls, ...content } = contentOf(reply) as { tool_calls?: readonly object[] };
       const delta =
         calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) };
+      const isLast = index === replies.length - 1;
       return [
         chunk(index, { role: "assistant", ...content, ...delta }, { logprobs: logprobsOf(reply) }),
-        chunk(index, {}, { finish_reason: finishReason(reply) }, { usage, ...warningsOf(asked, [reply]) }),
+        chunk(
+          index,
+          {},
+          { finish_reason: finishReason(reply) },
+          {
+            ...(isLast && asked.hasUsageChunk !== true ? { usage } : {}),
+            ...warningsOf(asked, [reply]),
+          },
+        ),
       ];
     }),
-    { data: { ...head, choices: [], usage } },
+    ...(asked.hasUsageChunk === true ? [{ data: { ...head, choices: [], usage } }] : []),
     { data: "[DONE]" },
   ];
 }

@@ -24,6 +24,8 @@ export type BranchReason =
 export interface Place {
   /** Its tokens are the prompt. */
   readonly history: History;
+  /** How many of them were known before. */
+  readonly known: number;
   /** The messages after the known beginning. */
   readonly added: readonly Message[];
   /** Absent: it continues a conversation, or begins one. */
@@ -69,7 +71,7 @@ export class Conversations {
     const isAmbiguous = turn.isAmbiguous || turns.some(({ history }) => !areEqual(history, turn.history));
     try {
       const history = withMessages(this.#tokenizer, turn.history, messages.slice(length));
-      return { history, added, isAmbiguous, asked };
+      return { history, known: turn.history.tokens.length, added, isAmbiguous, asked };
     } catch (error) {
       if (!(error instanceof TroupeError) || error.code !== "unsupported") throw error;
       return this.#branch(asked, "the chat template rewrites earlier messages");
@@ -86,7 +88,7 @@ export class Conversations {
 
   #begin(asked: Asked): Place {
     const history = beginHistory(this.#tokenizer, asked.messages, asked.tools);
-    return { history, added: asked.messages, isAmbiguous: false, asked };
+    return { history, known: 0, added: asked.messages, isAmbiguous: false, asked };
   }
 
   #branch(asked: Asked, branch: BranchReason): Place {

@@ -272,17 +272,84 @@ describe("what was sampled", () => {
     expect([...(second?.prompt ?? [])].slice(0, first?.prompt.length)).toEqual([...(first?.prompt ?? [])]);
   });
 
-  it("comes as a stream, too", async () => {
-    const opened = await open();
-    const response = await post(opened, { ...hello, stream: true }, { role: "writer" });
-    expect(response.headers.get("content-type")).toBe("text/event-stream");
-    const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: {"));
-    const chunks = lines.map((line) => JSON.parse(line.slice(6)) as Record<string, never>);
-    const [reply] = opened.session.end();
-    expect(chunks[0]).toMatchObject({
-      choices: [{ delta: { role: "assistant", content: reply?.reply.text } }],
-    });
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: reply?.tokens.length } });
+  it.each([true, false])(
+    "comes as a stream, too, with its usage once (a chunk of its own: %s)",
+    async (own) => {
+      const opened = await open();
+      const options = own ? { stream_options: { include_usage: true } } : {};
+      const asked = { ...hello, n: 2, stream: true, ...options };
+      const response = await post(opened, asked, { role: "writer" });
+      expect(response.headers.get("content-type")).toBe("text/event-stream");
+      const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: {"));
+      const chunks = lines.map(
+        (line) => JSON.parse(line.slice(6)) as { choices: object[]; usage?: object | null },
+      );
+      const [reply, other] = opened.session.end();
+      expect(chunks[0]).toMatchObject({
+        choices: [{ delta: { role: "assistant", content: reply?.reply.text } }],
+      });
+      // Some clients look for the first choice of every chunk; some add up all usage.
+      const withUsage = chunks.filter(({ usage }) => usage !== undefined && usage !== null);
+      const tokens = (reply?.tokens.length ?? 0) + (other?.tokens.length ?? 0);
+      expect(withUsage).toMatchObject([{ usage: { completion_tokens: tokens } }]);
+      expect(chunks.at(-1)).toBe(withUsage[0]);
+      expect(chunks.filter(({ choices }) => choices.length === 0)).toHaveLength(own ? 1 : 0);
+      expect(chunks.every(({ usage }) => usage !== undefined)).toBe(own);
+    },
+  );
+
+  it("says how many of its tokens were known before, and how many are thinking", async () => {
+    const opened = await open({ script: () => "<think>\nhm, so\n</think>\n\nleft" });
+    const messages: object[] = [...hello.messages];
+    const first = await complete(opened, { messages });
+    messages.push({ role: "assistant", content: first.choices[0]?.message["content"] });
+    const next = await complete(opened, { messages: [...messages, { role: "user", content: "and" }] });
+    const [one, two] = opened.session.end();
+    const thought = tokenizer.encode("<think>\nhm, so").length;
+    expect([first.usage, next.usage]).toMatchObject([
+      {
+        prompt_tokens: one?.prompt.length,
+        completion_tokens: one?.tokens.length,
+        prompt_tokens_details: { cached_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: thought },
+      },
+      {
+        prompt_tokens: two?.prompt.length,
+        prompt_tokens_details: { cached_tokens: (one?.prompt.length ?? 0) + (one?.tokens.length ?? 0) },
+      },
+    ]);
+  });
+
+  it("keeps its order, but what is asked at the same time has one that chance does not decide", async () => {
+    const orderOf = async (delays: readonly number[]): Promise<readonly unknown[]> => {
+      const [all, asked] = [Promise.withResolvers<void>(), new Set<SampleRequest>()];
+      const sample = async (request: SampleRequest): Promise<readonly SampledSequence[]> => {
+        if (tokenizer.decode(request.prompt).includes("part")) {
+          if (asked.add(request).size === delays.length) all.resolve();
+          await all.promise;
+        }
+        return sampled(request, "said");
+      };
+      const opened = await open({ sample });
+      const ask = async (index: number): Promise<void> => {
+        await delay(delays[index]);
+        await complete(opened, { messages: [{ role: "user", content: `part ${index}` }] });
+      };
+      await complete(opened, hello, { role: "critic" });
+      await Promise.all(delays.map((_, index) => ask(index)));
+      await complete(opened, hello, { role: "critic" });
+      return opened.session.end().map(({ id, role }) => [id, role]);
+    };
+    const one = await orderOf([0, 0, 0, 0]);
+    expect(await orderOf([3, 2, 1, 0])).toEqual(one);
+    expect(one.map((reply) => (reply as string[])[1])).toEqual([
+      "critic",
+      "writer",
+      "writer",
+      "writer",
+      "writer",
+      "critic",
+    ]);
   });
 });
 

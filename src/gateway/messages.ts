@@ -6,7 +6,7 @@ import {
   parsed,
   schemaOf,
   textContent,
-  tokensOf,
+  usageOf,
   warningsOf,
   type Asked,
   type Event,
@@ -49,13 +49,18 @@ const formatSchema = z.looseObject({
   schema: z.record(z.string(), z.unknown()),
 });
 
+const toolChoice = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.enum(["auto", "none", "any"]) }),
+  z.looseObject({ type: z.literal("tool"), name: z.string() }),
+]);
+
 const requestSchema = z.looseObject({
   model: z.string().default(""),
   max_tokens: z.int().min(1),
   system: textContent.nullish(),
   messages: z.array(message).min(1, "expected at least one message"),
   tools: z.array(tool).nullish(),
-  tool_choice: z.looseObject({ type: z.string() }).nullish(),
+  tool_choice: toolChoice.nullish(),
   stop_sequences: z.array(z.string()).max(16).nullish(),
   stream: z.boolean().nullish(),
   output_config: z.looseObject({ format: formatSchema.nullish() }).nullish(),
@@ -90,10 +95,16 @@ function read(body: unknown): Asked {
     stop: (given.stop_sequences ?? []).filter((text) => text !== ""),
     count: 1,
     isStreamed: given.stream === true,
+    ...forced(given.tool_choice ?? { type: "auto" }),
     sampling: optionsIn(given, ["temperature", "top_p", "top_k", "thinking"]),
-    warnings: ["any", "tool"].includes(choice) ? ["`tool_choice` cannot force a call"] : [],
+    warnings: [],
     ...schema,
   };
+}
+
+function forced(choice: z.output<typeof toolChoice>): Pick<Asked, "toolChoice"> {
+  if (choice.type === "tool") return { toolChoice: { name: choice.name } };
+  return choice.type === "any" ? { toolChoice: "required" } : {};
 }
 
 /** Answers of tools are messages of their own. */
@@ -130,17 +141,17 @@ function answer(asked: Asked, replies: readonly RoleReply[]): object {
 }
 
 function heading({ model }: Asked, replies: readonly RoleReply[]): object {
-  const { prompt, sampled } = tokensOf(replies);
+  const { prompt, cached, written } = usageOf(replies);
   return {
     id: `msg_${replies[0]?.id ?? ""}`,
     type: "message",
     role: "assistant",
     model,
     usage: {
-      input_tokens: prompt,
-      output_tokens: sampled,
+      input_tokens: prompt - cached,
+      output_tokens: written,
       cache_creation_input_tokens: 0,
-      cache_read_input_tokens: 0,
+      cache_read_input_tokens: cached,
     },
   };
 }
@@ -185,7 +196,7 @@ function events(asked: Asked, replies: readonly RoleReply[]): readonly Event[] {
     }),
     event("message_delta", {
       delta: endOf(reply),
-      usage: { output_tokens: tokensOf(replies).sampled },
+      usage: { output_tokens: usageOf(replies).written },
       ...warningsOf(asked, replies),
     }),
     event("message_stop", {}),

@@ -7,7 +7,7 @@ import {
   parsed,
   schemaOf,
   textContent,
-  tokensOf,
+  usageOf,
   warningsOf,
   type Asked,
   type Event,
@@ -46,7 +46,7 @@ const requestSchema = z.looseObject({
   input: z.union([z.string(), z.array(item)]),
   previous_response_id: z.string().nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.unknown().optional(),
+  tool_choice: z.union([z.enum(["auto", "none", "required"]), z.looseObject({ name: z.string() })]).nullish(),
   max_output_tokens: z.int().min(1).nullish(),
   stream: z.boolean().nullish(),
   text: z
@@ -75,7 +75,6 @@ function read(body: unknown, said: Find): Asked {
   const format = given.text?.format ?? { type: "text" };
   const schema = format.type === "text" ? undefined : schemaOf(format.schema ?? { type: "object" });
   const choice = given.tool_choice ?? "auto";
-  const isForced = choice === "required" || typeof choice === "object";
   return {
     model: given.model,
     messages: instructed,
@@ -84,8 +83,9 @@ function read(body: unknown, said: Find): Asked {
     stop: [],
     count: 1,
     isStreamed: given.stream === true,
+    ...(choice === "auto" || choice === "none" ? {} : { toolChoice: choice }),
     sampling: optionsIn(given, ["temperature", "top_p", "top_logprobs"]),
-    warnings: isForced ? ["`tool_choice` cannot force a call"] : [],
+    warnings: [],
     ...schema,
   };
 }
@@ -155,7 +155,7 @@ function toolOf({ name, description, parameters }: z.output<typeof tool>): Tool 
 function answer(asked: Asked, replies: readonly RoleReply[]): object {
   const [reply] = replies;
   const isWhole = reply?.stopReason !== "length";
-  const { prompt, sampled } = tokensOf(replies);
+  const { prompt, cached, written, thinking } = usageOf(replies);
   return {
     ...heading(asked, replies),
     status: isWhole ? "completed" : "incomplete",
@@ -163,10 +163,10 @@ function answer(asked: Asked, replies: readonly RoleReply[]): object {
     output: reply === undefined ? [] : outputOf(reply),
     usage: {
       input_tokens: prompt,
-      input_tokens_details: { cached_tokens: 0 },
-      output_tokens: sampled,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: prompt + sampled,
+      input_tokens_details: { cached_tokens: cached },
+      output_tokens: written,
+      output_tokens_details: { reasoning_tokens: thinking },
+      total_tokens: prompt + written,
     },
     ...warningsOf(asked, replies),
   };

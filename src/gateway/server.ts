@@ -23,16 +23,17 @@ import {
   checkFits,
   messagesFor,
   placed,
-  shown,
+  replyIn,
+  usageOf,
   type RoleReply,
   type Said,
-  type SessionRole,
+  type SampledRole,
   type SessionSetting,
 } from "./session.ts";
 
 export interface RoleServerOptions extends ListenOptions {
   /** A request that says nothing about the length of a reply gets at most the role's `maxTokens`. */
-  readonly roles: readonly SessionRole[];
+  readonly roles: readonly SampledRole[];
   /** Of requests that say nothing about it. */
   readonly sampling: SessionSetting["sampling"];
   readonly sample: SessionSetting["sample"];
@@ -155,14 +156,14 @@ class RoleService {
 
   /** All of them, or the one that is named. */
   #modelsOf(name: string | undefined): object {
-    const described = ({ name: id, maxLength }: SessionRole): object => {
+    const described = ({ name: id, maxLength }: SampledRole): object => {
       return { id, object: "model", created: this.#started, owned_by: "troupe", max_model_len: maxLength };
     };
     if (name !== undefined) return described(this.#roleOf(name));
     return { object: "list", data: this.#options.roles.map(described) };
   }
 
-  #roleOf(model: string): SessionRole {
+  #roleOf(model: string): SampledRole {
     const { roles } = this.#options;
     const found = roles.find(({ name }) => name === model);
     if (found !== undefined) return found;
@@ -210,7 +211,7 @@ class RoleService {
   }
 
   async #sample(
-    role: SessionRole,
+    role: SampledRole,
     asked: Asked,
     prompt: Int32Array,
     { seed, hasLogprobs, ...sampling }: AskedSampling,
@@ -234,16 +235,16 @@ class RoleService {
       signal,
     );
     return sequences.map((sequence) => {
-      const { tokens, stopReason } = sequence;
       const id = randomBytes(12).toString("hex");
-      const reply = tokenizer.parseReply(tokens, stopReason === "length");
+      const reply = replyIn(tokenizer, sequence, asked.stop, id);
       return {
         ...sequence,
         id,
         role: role.name,
         added: asked.messages,
         prompt,
-        reply: shown(reply, asked.stop, tokenizer.decode(tokens), id),
+        reply,
+        usage: usageOf(tokenizer, sequence.tokens, reply, { prompt: prompt.length, cached: 0 }),
         ...(hasLogprobs ? { pieces: piecesOf(tokenizer, sequence) } : {}),
       };
     });
@@ -314,7 +315,7 @@ function sampledAsAsked(
 
 /** Every sampled token but the one that ends the turn. */
 function piecesOf(
-  tokenizer: SessionRole["tokenizer"],
+  tokenizer: SampledRole["tokenizer"],
   { tokens, logprobs }: SampledSequence,
 ): NonNullable<RoleReply["pieces"]> {
   const length = tokenizer.endTokens.includes(tokens.at(-1) ?? -1) ? tokens.length - 1 : tokens.length;

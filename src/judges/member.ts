@@ -22,7 +22,7 @@ export type MemberOptions = z.output<typeof memberOptions>;
 
 /** @throws TroupeError `bad_recipe` if the team has no such role */
 export function memberJudge(options: MemberOptions, { team }: Pick<JudgeContext, "team">): Judge {
-  const names = team.roles.map(({ name }) => name);
+  const names = [...team.roles, ...(team.hosted ?? [])].map(({ name }) => name);
   if (!names.includes(options.role))
     throw new TroupeError(
       "bad_recipe",

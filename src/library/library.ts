@@ -94,8 +94,11 @@ const roleSchema = strict({
   toolCalls: z.int().min(1).optional(),
 });
 
+const hostedSchema = z.looseObject({ provider: z.string(), model: z.string() });
+
 const teamSchema = strict({
   roles: z.record(z.string(), roleSchema),
+  hosted: z.record(z.string(), hostedSchema).optional(),
   phases: z.array(z.array(z.string())),
   turns: z.int().min(1),
 });

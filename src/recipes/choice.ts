@@ -185,7 +185,7 @@ function seatsIn({ team, evaluation }: Plain): readonly string[] {
   const entriesOf = (value: unknown, key: string): readonly (readonly [string, unknown])[] =>
     Object.entries(((value as Plain | null | undefined)?.[key] ?? {}) as Plain);
   const teams = [team, ...entriesOf(evaluation, "compare").map(([, compared]) => compared)];
-  const roles = teams.flatMap((each) => entriesOf(each, "roles"));
+  const roles = teams.flatMap((each) => [...entriesOf(each, "roles"), ...entriesOf(each, "hosted")]);
   const seats = roles.map(([name, role]) => {
     const seat = (role as Plain | null)?.["seat"];
     return typeof seat === "string" ? seat : name;

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { engineSettings } from "../engines/open.ts";
+import { clientShape, hasAddress, lacksAddress } from "../clients/options.ts";
 import { loggingSettings } from "../logging/settings.ts";
 import { projections } from "../models/adapter-options.ts";
 import { toolSettings } from "../tools/settings.ts";
@@ -70,9 +71,26 @@ const role = z.strictObject({
     .describe("Most calls before it must reply, in each of its turns. Default: 4."),
 });
 
+const { temperature, ...serviceShape } = clientShape;
+
+/** A role that a model of a service plays. */
+const hosted = z
+  .strictObject({
+    ...serviceShape,
+    temperature: temperature.unwrap().optional().describe("Sampling temperature. Default: the service's."),
+    prompt: z.string().optional().describe("System message of requests without one. Default: none."),
+  })
+  .refine(hasAddress, lacksAddress);
+
 export const teamSchema = z
   .strictObject({
     roles: z.record(name, role).describe("The roles, by name."),
+    hosted: z
+      .record(name, hosted)
+      .optional()
+      .describe(
+        "Roles of a program that drives itself (`environment: command`) that models of services play, by name: they act, and learn nothing.",
+      ),
     phases: z
       .array(z.array(name).min(1))
       .optional()
@@ -81,10 +99,9 @@ export const teamSchema = z
       ),
     turns: count.max(4096).describe("Maximum turns of an episode."),
   })
-  .transform(({ roles, phases = Object.keys(roles).map((each) => [each]), turns }) => ({
-    roles,
-    phases,
-    turns,
+  .transform(({ phases, ...team }) => ({
+    ...team,
+    phases: phases ?? Object.keys(team.roles).map((each) => [each]),
   }));
 
 const adapter = z.strictObject({

@@ -15,9 +15,11 @@ import { checkSampled } from "./act.ts";
 import { callEnvironment } from "./call.ts";
 import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
 import { episodeVersion } from "./episode.ts";
+import { hostedRole } from "./hosted.ts";
 import { judgeEnded } from "./judging.ts";
 import { actionId, type EpisodeStart } from "./record.ts";
 import { agentOf, type RolloutSetting } from "./setting.ts";
+import type { Role } from "../teams/team.ts";
 
 /** @throws as `growEpisode` */
 export async function driveEpisode(
@@ -102,14 +104,14 @@ async function drive(setting: RolloutSetting, key: Key, task: Json): Promise<Dri
 }
 
 function sessionSetting(setting: RolloutSetting, key: Key): SessionSetting {
-  const { team, engine, sampling } = setting;
-  const roles = team.roles.map(({ name }): SessionRole => {
+  const { team, engine, sampling, services } = setting;
+  const sampled = team.roles.map(({ name }): SessionRole => {
     const { role, tokenizer, maxLength, system } = agentOf(setting, name);
     const { seat, policy, maxTokens, stop } = role;
     return { name, seat, policy, tokenizer, maxLength, maxTokens, stop, system };
   });
   return {
-    roles,
+    roles: [...sampled, ...(team.hosted ?? []).map((role) => hostedRole(role, services))],
     sampling,
     turns: team.turns,
     key,
@@ -142,13 +144,13 @@ function trajectoryOf(
     const turn = asked.get(reply.role) ?? 0;
     asked.set(reply.role, turn + 1);
     const masked = reply.masked ?? (isUnrewarded ? "nothing rewards the episode" : undefined);
-    const { role } = agentOf(setting, reply.role);
+    const role = playerOf(setting, reply.role);
     const parent = ids[index - 1] ?? start;
     return {
-      id: actionId(parent, role.name, 0),
+      id: actionId(parent, reply.role, 0),
       parent,
       seat: role.seat,
-      role: role.name,
+      role: reply.role,
       policy: role.policy,
       policyVersion: reply.policyVersion,
       turn,
@@ -182,6 +184,15 @@ function trajectoryOf(
   const outcome = checkOutcome(setting.environment, setting.environment.outcome(last));
   const turns = Math.max(1, ...asked.values());
   return { nodes, actions, end: isUnrewarded ? null : { node, outcome, turns } };
+}
+
+type Player = Pick<Role, "seat" | "policy" | "frozen">;
+
+/** A role that a service plays has the service's model in place of a policy. */
+function playerOf(setting: RolloutSetting, name: string): Player {
+  const hosted = setting.team.hosted?.find((role) => role.name === name);
+  if (hosted === undefined) return agentOf(setting, name).role;
+  return { seat: name, policy: hosted.model, frozen: true };
 }
 
 function nodeAt(

@@ -1,7 +1,7 @@
 /** Builds a team from a recipe. Validation checks whether it can play. */
 import type { Environment } from "../environments/environment.ts";
 import type { ToolSettings } from "../tools/settings.ts";
-import type { Role, RoleName, Team } from "./team.ts";
+import type { HostedRole, Role, RoleName, Team } from "./team.ts";
 
 /** A role in a recipe; absent settings get the seat's defaults. */
 export interface RoleInput {
@@ -19,6 +19,7 @@ export interface RoleInput {
 
 export interface TeamInput {
   readonly roles: Readonly<Record<RoleName, RoleInput>>;
+  readonly hosted?: Readonly<Record<RoleName, Omit<HostedRole, "name">>> | undefined;
   readonly phases: readonly (readonly RoleName[])[];
   readonly turns: number;
 }
@@ -26,7 +27,13 @@ export interface TeamInput {
 /** The team in the environment. Its seats must exist there. */
 export function buildTeam(input: TeamInput, environment: Environment): Team {
   const roles = Object.entries(input.roles).map(([name, role]) => buildRole(name, role, environment));
-  return { roles, phases: input.phases, turns: input.turns };
+  const hosted = Object.entries(input.hosted ?? {}).map(([name, role]) => ({ name, ...role }));
+  return {
+    roles,
+    ...(hosted.length === 0 ? {} : { hosted }),
+    phases: input.phases,
+    turns: input.turns,
+  };
 }
 
 function buildRole(name: RoleName, input: RoleInput, environment: Environment): Role {

@@ -1,5 +1,6 @@
 /** A team: roles in seats, the order in which they act, the number of turns, and the policy of each role. */
 
+import type { ServiceModel } from "../clients/options.ts";
 import type { RoleTools } from "../environments/tool-use.ts";
 
 export type RoleName = string;
@@ -28,8 +29,19 @@ export interface Role {
   readonly tools?: RoleTools;
 }
 
+/** A role of a program that drives itself, played by a model of a service. It acts, and learns nothing. */
+export interface HostedRole extends ServiceModel {
+  readonly name: RoleName;
+  /** The system message of requests without one. Absent: none. */
+  readonly prompt?: string | undefined;
+  /** Absent: the service's own. */
+  readonly temperature?: number | undefined;
+}
+
 export interface Team {
   readonly roles: readonly Role[];
+  /** Absent: none. */
+  readonly hosted?: readonly HostedRole[];
   /**
    * Each phase lists roles that act simultaneously, from the same state. A role acts at most once in a turn. Empty if
    * the environment decides who acts (`next`).

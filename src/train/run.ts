@@ -13,6 +13,7 @@ import { rootKey } from "../random.ts";
 import { incidentalOptions } from "../recipes/catalog.ts";
 import { showPath } from "../recipes/tree.ts";
 import { yamlOfRun } from "../recipes/write.ts";
+import { checkHosted } from "../rollout/hosted.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
 import { openRun, removeUnbegun, type Run as RunFolder } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
@@ -114,6 +115,7 @@ async function open(
   const { runsPrograms, packages } = environment;
   if (runsPrograms === true) await interrupts.read(services.openSandbox(packages));
   const teams = namedTeams(recipe, environment);
+  checkHosted(teams.flatMap(({ team }) => team.hosted ?? []));
   await interrupts.read(openTools(teams, services, retriesOf(recipe), interrupts.reading));
   const verdicts = judge === undefined ? unrecordedCalls() : await openRecordedCalls(folder.layout.verdicts);
   const sampling = samplingSignal(recipe, interrupts);

@@ -2,7 +2,7 @@
 import type { Engine } from "../../engines/engine.ts";
 import { TroupeError } from "../../errors.ts";
 import { roleServerLimits, serveRoles, type RoleServer } from "../../gateway/server.ts";
-import type { SessionRole } from "../../gateway/session.ts";
+import type { SampledRole } from "../../gateway/session.ts";
 import { checkSampled } from "../../rollout/act.ts";
 import { agentOf } from "../../rollout/setting.ts";
 import type { RoleWeights } from "../../train/weights.ts";
@@ -74,7 +74,7 @@ async function finish(server: RoleServer, engine: Engine): Promise<void> {
 }
 
 /** As they are evaluated: with the system message that the environment or the recipe gives them. */
-function rolesOf({ resolved: { environment }, team, policies }: TrainedTeam): readonly SessionRole[] {
+function rolesOf({ resolved: { environment }, team, policies }: TrainedTeam): readonly SampledRole[] {
   return team.roles.map(({ name }) => {
     const { role, tokenizer, maxLength, system } = agentOf({ environment, team, policies }, name);
     const { policy, maxTokens, stop } = role;

@@ -7,7 +7,7 @@ import type { Problem, Rule, Subject } from "../rule.ts";
 export const judgeProblems: Rule = ({ recipe, judgeRow }) => {
   const { judge = {}, team, evaluation } = recipe;
   const teams = [team, ...Object.values(evaluation.compare)];
-  const roles = teams.flatMap((one) => Object.keys(one.roles));
+  const roles = teams.flatMap((one) => Object.keys({ ...one.roles, ...one.hosted }));
   return (judgeRow?.problems?.(optionsOf(judge), roles) ?? []).map(({ option, problem, fix }) => ({
     path: ["judge", option],
     problem,

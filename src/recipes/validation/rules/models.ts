@@ -138,8 +138,14 @@ export const usedPolicies: Rule = ({ recipe, algorithm }) => {
 
 export const somebodyLearns: Rule = ({ recipe }) => {
   if (Object.values(recipe.team.roles).some((role) => !role.frozen)) return [];
-  const problem = "every role is frozen, so nothing is trained";
-  const fix = "remove `frozen` from a role, or evaluate the team with `train.steps: 0`";
+  const { roles, hosted } = recipe.team;
+  const isHosted = Object.keys(roles).length === 0 && hosted !== undefined;
+  const problem = isHosted
+    ? "models of services play every role, so nothing is trained"
+    : "every role is frozen, so nothing is trained";
+  const fix = isHosted
+    ? "move a role from `hosted` to `roles`, with a policy, or evaluate the team with `train.steps: 0`"
+    : "remove `frozen` from a role, or evaluate the team with `train.steps: 0`";
   return [{ path: ["team", "roles"], problem, fix }];
 };
 

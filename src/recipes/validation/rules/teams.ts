@@ -34,7 +34,7 @@ export function teamProblems(
   const order =
     environment.next === undefined ? phaseProblems(input, environment) : ownOrder(input, environment);
   const seats = [...besideAlone(input, environment), ...emptySeats(input, environment)];
-  return [...roles, ...seats, ...order, ...noTurns(input)];
+  return [...roles, ...hostedProblems(input, environment), ...seats, ...order, ...noTurns(input)];
 }
 
 /** The environment decides which seat acts, and thereby which role. */
@@ -67,6 +67,18 @@ function unknownSeat(name: RoleName, role: RoleInput, environment: Environment):
       fix: hint(seat, seats, "its seats are"),
     },
   ];
+}
+
+function hostedProblems({ roles, hosted = {} }: TeamInput, environment: Environment): readonly Problem[] {
+  return Object.keys(hosted).flatMap((name) => {
+    const path = ["hosted", name];
+    if (environment.drive === undefined) {
+      const problem = `a model of a service plays roles of programs that drive themselves, and ${environment.name} is none`;
+      return [{ path, problem, fix: "give the role a policy, or use `environment: command`" }];
+    }
+    if (!Object.hasOwn(roles, name)) return unknownSeat(name, { policy: "" }, environment);
+    return [{ path, problem: "the team has another role of this name", fix: "rename or remove one of them" }];
+  });
 }
 
 function unknownPolicy(name: RoleName, role: RoleInput, policies: readonly string[]): readonly Problem[] {
