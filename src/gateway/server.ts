@@ -57,7 +57,7 @@ export interface RoleServerLimits {
 export const roleServerLimits: RoleServerLimits = {
   pending: 1000,
   pendingBytes: 2 ** 28,
-  requestBytes: 2 ** 23,
+  requestBytes: 2 ** 22,
   saidCharacters: 2 ** 26,
 };
 
@@ -131,8 +131,8 @@ class RoleService {
     const protocol = protocolAt(rest);
     try {
       const owner = this.#ownerOf(request);
-      const [, model] = /^models(?:\/(.*))?$/.exec(rest) ?? [null];
-      if (request.method === "GET" && model !== null) return send(response, 200, this.#modelsOf(model));
+      const models = /^models(?:\/(.*))?$/.exec(rest);
+      if (request.method === "GET" && models !== null) return send(response, 200, this.#modelsOf(models[1]));
       if (protocol === undefined)
         throw new BadRequest(`There is nothing at ${request.url}.`, { status: 404, code: "not_found" });
       if (request.method !== "POST")
