@@ -1,103 +1,32 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ServiceError, TroupeError } from "../src/errors.ts";
-import { Gateway } from "../src/gateway/gateway.ts";
-import { rootKey } from "../src/random.ts";
-import { evaluatePolicies } from "../src/train/evaluate.ts";
-import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
-import { packed, unpacked, type EndedTrajectories } from "../src/rollout/ended.ts";
-import type { Episode } from "../src/rollout/episode.ts";
-import { growEpisode, growEpisodes } from "../src/rollout/grow.ts";
-import { rolloutDefaults, type RolloutSetting } from "../src/rollout/setting.ts";
-import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
-import { nodeOf } from "../src/rollout/navigate.ts";
-import { treeOf } from "../src/rollout/testing/tree.ts";
-import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
-import { buildTeam } from "../src/teams/build.ts";
 import { command, type CommandState } from "../src/environments/command/definition.ts";
 import { commandOptions } from "../src/environments/command/options.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "troupe-command-"));
-const gateway = new Gateway();
-const tokenizer = fixtureTokenizer("qwen2");
-
-/** What the programs below have in common. */
-const head = `
-const task = JSON.parse(process.env.TROUPE_TASK);
-const ask = async (role, content, more = {}) => {
-  const response = await fetch(process.env["OPENAI_BASE_URL_" + role] + "/chat/completions", {
-    method: "POST",
-    headers: { authorization: "Bearer " + process.env["OPENAI_API_KEY_" + role] },
-    body: JSON.stringify({ messages: [{ role: "user", content }], ...more }),
-  });
-  const body = await response.json();
-  return response.ok ? body.choices[0].message.content : Promise.reject(new Error(body.error.message));
-};
-`;
+import { ServiceError, TroupeError } from "../src/errors.ts";
+import { rootKey } from "../src/random.ts";
+import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
+import { packed, unpacked, type EndedTrajectories } from "../src/rollout/ended.ts";
+import { growEpisode, growEpisodes } from "../src/rollout/grow.ts";
+import { nodeOf } from "../src/rollout/navigate.ts";
+import type { RolloutSetting } from "../src/rollout/setting.ts";
+import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
+import { treeOf } from "../src/rollout/testing/tree.ts";
+import { evaluatePolicies } from "../src/train/evaluate.ts";
+import { folder, outcomesOf, play, settingOf, start, tokenizer } from "./support/agents.ts";
 
 const usualFolder = process.env["TMPDIR"];
 
 beforeAll(() => {
   // Episodes have folders of their own there.
   process.env["TMPDIR"] = folder;
-  writeFileSync(join(folder, "tasks.jsonl"), '{"goal": "a"}\n{"goal": "b"}\n');
 });
-afterAll(async () => {
+afterAll(() => {
   if (usualFolder === undefined) delete process.env["TMPDIR"];
   else process.env["TMPDIR"] = usualFolder;
-  await gateway.close();
-  rmSync(folder, { recursive: true });
 });
-
-interface Changes {
-  readonly options?: object;
-  readonly script?: Script;
-  readonly samples?: number;
-  readonly setting?: Partial<RolloutSetting>;
-}
-
-let programs = 0;
-
-async function settingOf(
-  program: string,
-  { options, script, samples = 2, setting }: Changes,
-): Promise<RolloutSetting> {
-  const file = join(folder, `program-${programs++}.mjs`);
-  writeFileSync(file, head + program);
-  const tasks = join(folder, "tasks.jsonl");
-  const environment = await command.create(
-    commandOptions.parse({
-      run: [process.execPath, file],
-      directory: folder,
-      seats: ["writer", "critic"],
-      dataset: { files: { train: tasks, heldOut: tasks } },
-      ...options,
-    }),
-  );
-  const roles = { writer: { policy: "p" }, critic: { policy: "p", frozen: true } };
-  return {
-    ...rolloutDefaults,
-    environment,
-    team: buildTeam({ roles, phases: [], turns: 3 }, environment),
-    engine: scriptedEngine(tokenizer, script ?? (({ seed }) => String(seed % 100))),
-    policies: { p: { tokenizer, maxLength: 500 } },
-    scheme: { branch: { root: samples, inner: 1 }, keep: "all" },
-    score: ({ team }) => team,
-    sampling: { temperature: 1 },
-    services: { gateway },
-    retries: { retries: 0, firstDelay: 0, longestDelay: 0 },
-    ...setting,
-  };
-}
-
-const start = { task: { goal: "a" }, path: ["train", 1, 0] };
-
-async function play(program: string, changes: Changes = {}): Promise<Episode> {
-  return growEpisode(await settingOf(program, changes), rootKey(1), start);
-}
 
 const dialogue = `
 const first = await ask("WRITER", task.goal);
@@ -200,13 +129,6 @@ describe("an episode of a program", () => {
 });
 
 const sevenOrEight: Script = ({ seed }) => String(seed % 2 === 0 ? 7 : 8);
-
-/** The score of each trajectory, and what was wrong with how its program ended. */
-function outcomesOf(episode: Episode): readonly (readonly [number, string | null])[] {
-  return episode.ends.map(({ outcome, node }) => {
-    return [outcome.score, (nodeOf(episode, node).state as CommandState).reason];
-  });
-}
 
 describe("its reward", () => {
   it.each<[string, object, string, readonly unknown[]]>([
@@ -346,7 +268,7 @@ it("an evaluation needs the outcome of every episode: one that nothing rewards i
 
 describe("a program that fails", () => {
   it("by silence is ended, and earns nothing", async () => {
-    const options = { timeoutSeconds: 1 };
+    const options = { timeoutSeconds: 5 };
     const episode = await play(
       `await ask("WRITER", "x"); await new Promise(() => setInterval(() => {}, 1000));`,
       {
@@ -355,7 +277,7 @@ describe("a program that fails", () => {
       },
     );
     expect(outcomesOf(episode)).toEqual([
-      [0, "the program failed: it neither called a role nor ended for 1 seconds"],
+      [0, "the program failed: it neither called a role nor ended for 5 seconds"],
     ]);
     expect(episode.actions).toHaveLength(1);
   });

@@ -103,7 +103,7 @@ while read -r line; do
     -*) rest=; for one in $all; do [ "$one" = "$group" ] || rest="$rest $one"; done; all=$rest ;;
   esac
 done
-for group in $all; do kill -KILL -- "-$group"; done
+for group in $all; do kill -s KILL -- "-$group"; done
 `;
 
 let guard: ChildProcess | null = null;

@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, ListenOptions } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { notTooDeep, sampledAsRecipe, type Protocol } from "./asked.ts";
@@ -307,14 +308,32 @@ async function answer(
   const modelled = session.roles.find(({ name }) => name === asked.model);
   if (role !== undefined && modelled !== undefined && modelled !== role) throw severalRoles([role, modelled]);
   const called = role ?? modelled ?? nobody(session);
-  const { headers } = request;
+  if (await isGivenUp(request, response)) return;
+  const { headers, socket } = request;
   const again = String(headers["idempotency-key"] ?? "");
   const delivery = session.ask(called, asked, {
     digest: createHash("sha256").update(again).update("\n").update(body).digest("hex"),
     isRetry: Number(headers["x-stainless-retry-count"] ?? 0) > 0 || again !== "",
   });
-  response.on("finish", () => delivery.delivered()).on("close", () => delivery.closed());
+  let isOpen = true;
+  // A response is closed only some time after its client has gone.
+  const closed = (): void => {
+    if (isOpen) delivery.closed();
+    isOpen = false;
+    socket.off("end", closed);
+  };
+  response.on("finish", () => delivery.delivered()).on("close", closed);
+  socket.on("end", closed);
   await sendAnswer(response, { protocol, asked, answer: delivery.answer, problemOf });
+}
+
+/**
+ * Whether the client has gone. A busy process may read that a client tries again before it reads that the client gave the
+ * call up, or even the call: it first looks at everything that has arrived.
+ */
+async function isGivenUp({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  for (let turn = 0; turn < 3; turn++) await setImmediate();
+  return socket.readableEnded || response.closed;
 }
 
 function nobody({ roles }: Session): never {

@@ -107,6 +107,10 @@ const rolloutMetrics = z.object({
   branches: z.record(z.string(), z.int()).optional(),
   /** Of such programs: actions that train nothing although their role learns, by reason. Absent: none. */
   masked: z.record(z.string(), z.int()).optional(),
+  /** Runs of such programs that called nobody, and train nothing. Absent: none. */
+  uncalled: z.int().optional(),
+  /** Rewards of such programs to roles or replies that the algorithm does not use. Absent: none. */
+  unusedRewards: z.int().optional(),
   /** Share of the kept trajectories that end in success. */
   success: z.number(),
   score: z.number(),
@@ -190,6 +194,8 @@ export const evaluationSchema = z.object({
   successes: z.int().min(0),
   /** Episodes lost to failing services, in no other figure. Absent: none. */
   failed: z.int().optional(),
+  /** Runs of programs that drive themselves and called nobody: what they earned says nothing of the team. Absent: none. */
+  uncalled: z.int().optional(),
   /** 1 for each task that was solved, else 0, in their order. Absent: several episodes of a task, or some were lost. */
   solved: z.string().optional(),
   /** The split of the tasks. Absent: heldOut. */

@@ -5,6 +5,7 @@
 import type { Algorithm, CreditedAction, PlacedAction } from "../credit/algorithm.ts";
 import { isFlat } from "../credit/baselines.ts";
 import { placedActions } from "../credit/places.ts";
+import { usesRewards } from "../credit/selection.ts";
 import type { Environment } from "../environments/environment.ts";
 import { nameWithModule } from "../environments/origin.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
@@ -47,6 +48,7 @@ export function rolloutMetrics(
       "masked",
       placed.map(({ action }) => action.masked),
     ),
+    ...uncalledIn(episodes),
     success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map(({ turns }) => turns)),
@@ -57,6 +59,35 @@ export function rolloutMetrics(
     flatGroups: mean(groups.map((group) => (areEqual(group.map((one) => one.return ?? NaN)) ? 1 : 0))),
     promptTokens: promptTokens(placed),
     sampledTokens,
+  };
+}
+
+/** Runs of programs that drive themselves and called nobody: whatever they earned, nothing learns from it. */
+export function uncalledIn(episodes: readonly Episode[]): { readonly uncalled?: number } {
+  const all = episodes.flatMap(({ nodes }) => nodes);
+  const uncalled = all.filter(
+    ({ parent, done, actions }) => parent === "" && done && actions.length === 0,
+  ).length;
+  return uncalled === 0 ? {} : { uncalled };
+}
+
+/** Rewards of a program's own to roles or replies, where the algorithm compares scores alone. */
+export function unusedRewards(
+  { drive }: Environment,
+  episodes: readonly Episode[],
+  algorithm: Algorithm,
+): Pick<RolloutMetrics, "unusedRewards"> {
+  if (drive === undefined || usesRewards(algorithm)) return {};
+  const rewards = episodes.flatMap(({ nodes }) => nodes.flatMap(({ actions }) => actions.map(rewardBefore)));
+  const unused = rewards.filter((reward) => Object.keys(reward?.parts ?? {}).length > 0).length;
+  return unused === 0 ? {} : { unusedRewards: unused };
+}
+
+export function unusedWarning({ name }: Algorithm): Warning {
+  return {
+    key: "algorithm.reward",
+    problem: `the program rewards roles or replies, but ${name} compares scores alone: these rewards train nothing`,
+    fix: "set `algorithm.reward` to rewards if the algorithm has it (docs/algorithms.md), or give the score alone",
   };
 }
 

@@ -14,7 +14,7 @@ import type { Evaluation, StepMetrics, Timing } from "../runs/records.ts";
 import { saveReinforcement } from "./auxiliary.ts";
 import { lineageAfter } from "./ended.ts";
 import type { SampleAction, SampleEpisode } from "./events.ts";
-import { flatWarnings, outsideRange, patience } from "./metrics.ts";
+import { flatWarnings, outsideRange, patience, unusedWarning } from "./metrics.ts";
 import { savePolicies } from "./policies.ts";
 import { placeOf } from "./state.ts";
 import type { Run, StepEpisodes, StepRecord } from "./state.ts";
@@ -31,6 +31,10 @@ export async function recordStep(run: Run, record: StepRecord | ReinforcementRec
   const { metrics, timing } = record;
   const sampled = "played" in record ? record : null;
   if (sampled !== null) reportRange(run, sampled.played.episodes);
+  if (metrics.rollout?.unusedRewards !== undefined && !run.areUnusedReported) {
+    run.emit({ type: "warning", ...unusedWarning(run.algorithm) });
+    run.areUnusedReported = true;
+  }
   await run.folder.recordStep(metrics, timing, sampled === null ? [] : stepEpisodes(run, sampled));
   run.emit({ type: "step", metrics, timing });
   if (sampled !== null) {

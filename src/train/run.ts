@@ -165,6 +165,7 @@ async function begin(
     reinforcement: null,
     batches: null,
     isRangeReported: false,
+    areUnusedReported: false,
     recent: null,
   };
   announce(run);

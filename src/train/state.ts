@@ -88,6 +88,8 @@ export interface Run extends Omit<Resolved, "adjustments" | "configuredEngine"> 
   batches: Batches | null;
   /** Rewards outside their range have been reported. */
   isRangeReported: boolean;
+  /** Rewards that train nothing are reported once. */
+  areUnusedReported: boolean;
   /** Metrics of the last steps. Null before the first one of this process. */
   recent: readonly StepMetrics[] | null;
 }

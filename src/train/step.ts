@@ -10,7 +10,7 @@ import { timed } from "../timed.ts";
 import { openReinforcement } from "./auxiliary.ts";
 import { checkFaults, countsOf, timesOf } from "./failures.ts";
 import { measure, type Measured } from "./measure.ts";
-import { rolloutMetrics } from "./metrics.ts";
+import { rolloutMetrics, unusedRewards } from "./metrics.ts";
 import { openBatches, type Play } from "./prefetch.ts";
 import { recordStep } from "./recorder.ts";
 import { judge, sample } from "./sample.ts";
@@ -41,7 +41,7 @@ export async function trainStep(run: Run, stageStep: number): Promise<void> {
   const services = addedUse(played.services, training.value.services);
 
   const place = { schema_version: schemaVersion, step: run.step + 1 } as const;
-  const figures = figuresOf(played, learned, used.sampledTokens);
+  const figures = figuresOf(run, played, learned, used.sampledTokens);
   const seconds = { sampling: sampling.seconds, training: training.seconds };
   const total = seconds.sampling + seconds.training;
   await recordStep(run, {
@@ -80,6 +80,7 @@ interface Learned {
 }
 
 function figuresOf(
+  { environment, algorithm }: Pick<Run, "environment" | "algorithm">,
   played: StepEpisodes,
   { measured, credited, updated: { policies, critics } }: Learned,
   sampledSoFar: number,
@@ -91,7 +92,11 @@ function figuresOf(
   return {
     policies: Object.fromEntries(known) as Record<string, PolicyMetrics>,
     ...(Object.keys(critics).length === 0 ? {} : { critics }),
-    rollout: { ...rolloutMetrics(played, credited), sampledSoFar },
+    rollout: {
+      ...rolloutMetrics(played, credited),
+      ...unusedRewards(environment, played.episodes, algorithm),
+      sampledSoFar,
+    },
   };
 }
 

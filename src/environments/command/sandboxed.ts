@@ -50,6 +50,9 @@ const settings = [
   ],
 ].map((name) => `/etc/${name}`);
 
+/** Root, if Troupe runs as root, could write these although it has no capability. */
+const kernelFiles = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
+
 const own = "/run/troupe";
 
 /** @throws TroupeError `bad_recipe` if there is no such program */
@@ -79,6 +82,7 @@ function wrapping(
       " ",
     ),
     "--proc /proc --dev /dev".split(" "),
+    ...kernelFiles.filter((one) => existsSync(one)).map((one) => ["--ro-bind", one, one]),
     ...systemFolders.filter((one) => existsSync(one)).map(systemFolder),
     ...settings.map((one) => ["--ro-bind-try", one, one]),
     ["--bind", places.folder, "/tmp"],
@@ -175,6 +179,7 @@ attempt("a file of this machine", () => fs.readFileSync(secret));
 attempt("a folder outside its own", () => fs.writeFileSync(secret + ".written", ""));
 attempt("its folder, to write", () => fs.writeFileSync(folder + "/.troupe-probe", ""));
 attempt("the system's folders, to write", () => fs.writeFileSync("/usr/lib/troupe-probe", ""));
+attempt("the kernel's settings, to write", () => fs.writeFileSync("/proc/sys/kernel/domainname", "troupe"));
 attempt("the environment of Troupe", () => process.env.TROUPE_PROBE !== undefined);
 attempt("processes of this machine", () => fs.readlinkSync("/proc/self/ns/pid") === pid);
 attempt("the network of this machine", () => fs.readlinkSync("/proc/self/ns/net") === network);

@@ -50,12 +50,22 @@ function rolloutParts(metrics: StepMetrics): string[] {
 
 /** Of programs that drive themselves: prompts that begin a branch, and actions that train nothing. */
 function driftNotes({ rollout }: StepMetrics): string[] {
-  const { branches = {}, masked = {} } = rollout ?? {};
+  const { branches = {}, masked = {}, uncalled = 0, unusedRewards = 0 } = rollout ?? {};
   const counts = [
     ...Object.entries(branches).map(([reason, count]) => [count, "branched", reason] as const),
     ...Object.entries(masked).map(([reason, count]) => [count, "masked", reason] as const),
   ];
-  return counts.map(([count, what, reason]) => `${showCount(count)} ${what}: ${reason}`);
+  return [
+    ...counts.map(([count, what, reason]) => `${showCount(count)} ${what}: ${reason}`),
+    ...uncalledNotes(uncalled),
+    ...(unusedRewards === 0 ? [] : [`${showCount(unusedRewards)} own rewards unused`]),
+  ];
+}
+
+/** `3 runs without a call` */
+function uncalledNotes(uncalled: number): string[] {
+  if (uncalled === 0) return [];
+  return [`${showCount(uncalled)} ${uncalled === 1 ? "run" : "runs"} without a call`];
 }
 
 /** What was lost to failures or missing rewards. */
@@ -141,13 +151,14 @@ type Steps = Readonly<Record<Stage, number>>;
  */
 export function evaluationLine(evaluation: Evaluation, steps: Steps | undefined): string {
   const { team, tasks } = evaluation;
-  const { failed = 0, unjudged = 0, judged, calibration } = evaluation;
+  const { failed = 0, uncalled = 0, unjudged = 0, judged, calibration } = evaluation;
   const correlation = calibration?.correlation ?? null;
   const agreement =
     correlation === null ? "" : ` (rank correlation with the outcome ${correlation.toFixed(2)})`;
   const more = [
     ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average${agreement}`]),
     ...lossNotes({ failed, unrewarded: 0, unjudged }),
+    ...uncalledNotes(uncalled),
     ...serviceNotes(evaluation.services),
   ];
   const when = whenOf(evaluation, steps);
