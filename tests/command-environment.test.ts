@@ -14,6 +14,7 @@ import { nodeOf } from "../src/rollout/navigate.ts";
 import type { RolloutSetting } from "../src/rollout/setting.ts";
 import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
 import { treeOf } from "../src/rollout/testing/tree.ts";
+import { buildTeam } from "../src/teams/build.ts";
 import { evaluatePolicies } from "../src/train/evaluate.ts";
 import { folder, outcomesOf, play, settingOf, start, tokenizer } from "./support/agents.ts";
 
@@ -254,6 +255,62 @@ describe("its reward", () => {
       { frozen: true, masked: "nothing rewards the episode" },
       { frozen: true, masked: "nothing rewards the episode" },
     ]);
+  });
+});
+
+describe("rounds, of which MAGRPO compares joint actions", () => {
+  const rounds = { branch: { root: 1, inner: 1 }, keep: "all", rounds: true } as const;
+  const learning = {
+    roles: { writer: { policy: "p" }, critic: { policy: "p" }, judge: { policy: "p", frozen: true } },
+    phases: [],
+    turns: 4,
+  };
+
+  /** What is masked of each role's replies. */
+  const masksOf = async (program: string, samples = 1): Promise<string> => {
+    const options = { seats: ["writer", "critic", "judge"] };
+    const { environment, ...setting } = await settingOf(`${program} console.log(1);`, { options });
+    const scheme = { ...rounds, branch: { root: samples, inner: 1 } };
+    const team = buildTeam(learning, environment);
+    const { actions, ends } = await growEpisode({ ...setting, environment, team, scheme }, rootKey(1), start);
+    expect(ends).toHaveLength(samples);
+    return actions.map(({ role, masked }) => `${role} ${masked ?? "trains"}`).join(", ");
+  };
+
+  it("are those in which each trained role answers once; frozen ones may answer at any time", async () => {
+    const program = `
+      await ask("JUDGE", "a");
+      for (const round of [1, 2]) {
+        await Promise.all([ask("WRITER", "w" + round), ask("CRITIC", "c" + round)]);
+        await ask("JUDGE", "j" + round);
+        await ask("JUDGE", "k" + round);
+      }`;
+    expect(await masksOf(program, 2)).not.toContain("round");
+  });
+
+  const uneven = "the roles did not each answer once per round";
+  it.each([
+    [
+      "a role answers more often",
+      `await ask("WRITER", "a"); await ask("CRITIC", "b"); await ask("WRITER", "c");`,
+    ],
+    [
+      "a role answers twice before another",
+      `for (const role of ["WRITER", "WRITER", "CRITIC", "CRITIC"]) await ask(role, "a" + Math.random());`,
+    ],
+    ["a role answers alone", `await ask("WRITER", "a");`],
+    [
+      "an answer did not arrive",
+      `await ask("CRITIC", "b");
+      const url = process.env.OPENAI_BASE_URL_WRITER + "/chat/completions";
+      const body = JSON.stringify({ messages: [{ role: "user", content: "x" }] });
+      await fetch(url, { method: "POST", body, signal: AbortSignal.timeout(1) }).catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 300));`,
+    ],
+  ])("are none where %s: the trajectory is masked", async (_, program) => {
+    const masks = await masksOf(program);
+    expect(masks).toContain(uneven);
+    expect(masks).not.toContain("trains");
   });
 });
 

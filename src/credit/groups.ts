@@ -42,6 +42,16 @@ export const nodeGrouping: Grouping = {
 export const treeGrouping: Grouping = { ...nodeGrouping, minibatchKey: taskGrouping.key };
 
 /**
+ * g = (task, turn, role): the whole trajectories of one task, turn by turn (MAGRPO, arXiv 2508.04652, algorithm 1: the G
+ * joint actions of a turn, each with a history of its own). A shorter trajectory is in the groups of its turns only.
+ */
+export const turnGrouping: Grouping = {
+  key: ({ episode, action }) => JSON.stringify([episode.id, action.turn, action.role]),
+  sampleKey: taskGrouping.sampleKey,
+  minibatchKey: taskGrouping.key,
+};
+
+/**
  * g = policy: all its actions of the step, individually (REINFORCE with a baseline, Williams 1992, sec. 4). Deviation: his
  * baseline does not depend on the action; a mean over this group contains the action's own return, a bias of 1/n.
  */

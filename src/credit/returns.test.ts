@@ -60,6 +60,84 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
   });
 });
 
+describe("whole trajectories compared turn by turn", () => {
+  const said = (role: string, turn: number, team: number) => action({ role, policy: role, turn, team });
+  /** Two samples of a conversation in which two roles answer in turn, twice. Their scores are 1 and .25. */
+  const episode = trajectories(0, [
+    {
+      actions: [said("writer", 0, 0.5), said("critic", 0, 0.25), said("writer", 1, 1), said("critic", 1, 0)],
+      score: 1,
+    },
+    {
+      actions: [
+        said("writer", 0, 0),
+        said("critic", 0, 0.25),
+        said("writer", 1, 0.5),
+        said("critic", 1, 0.25),
+      ],
+      score: 0.25,
+    },
+  ]);
+  const creditOf = (name: string, options: object) =>
+    credit([episode], algorithmFrom(name, { samples: 2, handOver: "each", ...options })).map((one) => [
+      one.return,
+      one.advantage,
+    ]);
+
+  it("credits each role with the mean reward of its round and of later ones, minus the mean of the samples", () => {
+    // Rounds earn .375 and .5, .125 and .375. R_0 = .375 + .5·.5 and .125 + .5·.375; their mean is .46875.
+    const [first, second] = [
+      [0.625, 0.15625],
+      [0.5, 0.0625],
+    ];
+    const [other, last] = [
+      [0.3125, -0.15625],
+      [0.375, -0.0625],
+    ];
+    expect(creditOf("magrpo", { reward: "action", discount: 0.5 })).toEqual([
+      ...[first, first, second, second],
+      ...[other, other, last, last],
+    ]);
+    expect(creditOf("marloo", { reward: "action", discount: 0.5 })[0]).toEqual([0.625, 0.3125]);
+    expect(creditOf("maremax", { reward: "action", discount: 0.5 }).slice(3, 5)).toEqual([
+      [0.5, 0],
+      [0.3125, -0.3125],
+    ]);
+  });
+
+  it("by default with the change of the score", () => {
+    // The score changes in the second round only: R_0 = .5·1 and .5·.25.
+    const [first, second] = [
+      [0.5, 0.1875],
+      [1, 0.375],
+    ];
+    const [other, last] = [
+      [0.125, -0.1875],
+      [0.25, -0.375],
+    ];
+    expect(creditOf("magrpo", { discount: 0.5 })).toEqual([
+      ...[first, first, second, second],
+      ...[other, other, last, last],
+    ]);
+  });
+});
+
+it("discounts a role that a program asks for the first time like what was asked before, not like an early turn", () => {
+  const actions = [
+    ...[0, 1, 2].map((turn) => action({ role: "writer", turn })),
+    action({ role: "critic", turn: 0 }),
+  ];
+  const episode = trajectories(0, [{ actions, score: 1 }]);
+  const returns = (name: string) =>
+    credit([episode], algorithmFrom(name, { reward: "progress", discount: 0.5 }), { values: zeros });
+  expect(returns("ppo").map((one) => one.return)).toEqual([0, 0, 1, 1]);
+  expect(returns("mas-grpo").map((one) => one.return)).toEqual([0.25, 0.25, 0.25, 0.25]);
+  const central = credit([episode], algorithmFrom("maac", { discount: 0.5, lambda: 1, whiten: false }), {
+    values: zeros,
+  });
+  expect(central.map((one) => one.advantage)).toEqual([0.25, 0.5, 1, 1]);
+});
+
 const did = (role: string, turn: number, phase = 0, sample = 0) => {
   return { role, turn, phase, sample, frozen: false, team: 1 - sample / 4, local: 0.5, logprobs: [-1] };
 };

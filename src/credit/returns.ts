@@ -6,6 +6,7 @@
  * | rewards                 | `immediateReturn`              | `turnsReturn`    | `trajectoryReturn`, `teamReturn` |
  * | the episode's score     |                                | `terminalReturn` | `outcomeReturn`, `withOutcome`   |
  * | a joint action's reward | `jointReturn`                  | `treeReturn`     |                                  |
+ * | a round's reward        |                                | `roundsReturn`   |                                  |
  * | changes of the score    | `roleProgress`, `teamProgress` | `laterProgress`  | `trajectoryProgress`             |
  */
 import { TroupeError } from "../errors.ts";
@@ -143,6 +144,55 @@ export function treeReturn(reward: JointReward, discount: number): Return {
     meanOver(occurrences, ({ episode, node }) => returned(episode, phaseEnd(episode, node), rewards));
 }
 
+/** What the roles earned together in a round: one number that they share. @param nodes of the round, in order */
+export type RoundReward = (episode: Episode, nodes: readonly EpisodeNode[], rewards: Rewards) => number;
+
+/** r_round from the rewards of its replies: their mean (MAGRPO, arXiv 2508.04652: one reward for the team). */
+export const roundReward: RoundReward = (episode, nodes, rewards) =>
+  meanOver(repliesIn(episode, nodes), (occurrence) => rewards.of(occurrence));
+
+/** r_round = the round's change of the score (Ng, Harada and Russell 1999), plus the mean of its replies' penalties. */
+export const progressRoundReward: RoundReward = (episode, nodes, rewards) =>
+  progressAlong(episode, nodes, 1) +
+  meanOver(repliesIn(episode, nodes), ({ action }) => rewards.extra(action));
+
+/** Of the trained roles. */
+function repliesIn(episode: Episode, nodes: readonly EpisodeNode[]): readonly Occurrence[] {
+  return nodes
+    .filter(({ pending }) => pending === undefined)
+    .flatMap((node) => repliesOf(episode, node))
+    .filter(({ action }) => !action.frozen);
+}
+
+/**
+ * R_t = Σ_{l ≥ t} γ^(l − t)·r_l over the rounds of the action's own trajectory (MAGRPO, arXiv 2508.04652, algorithm 1,
+ * whose γ is 1: the joint rewards from the turn on). A round is a turn of the trained roles, with what frozen roles answer
+ * before the next one. Deviation: a round may have several phases, in which roles act one after another.
+ */
+export function roundsReturn(reward: RoundReward, discount: number): Return {
+  return ({ episode, ...placed }, rewards) => {
+    const rounds = roundsOf(episode, wholePath({ episode, ...placed }));
+    const own = rounds.findIndex((nodes) => nodes.includes(placed.node));
+    return rounds.slice(Math.max(0, own)).reduce((total, nodes, ahead) => {
+      const weight = discount ** ahead;
+      return weight === 0 ? total : total + weight * reward(episode, nodes, rewards);
+    }, 0);
+  };
+}
+
+/** Without what frozen roles did before the first. */
+function roundsOf(episode: Episode, path: readonly EpisodeNode[]): readonly (readonly EpisodeNode[])[] {
+  const rounds: EpisodeNode[][] = [];
+  let turn = -1;
+  for (const node of path) {
+    const trained = edgesOf(episode, node).find(({ action }) => !action.frozen)?.action;
+    if (trained !== undefined && trained.turn !== turn) rounds.push([]);
+    turn = trained?.turn ?? turn;
+    rounds.at(-1)?.push(node);
+  }
+  return rounds;
+}
+
 /**
  * Cross mode: R of a completion = mean of R over the joint actions that contain it. Deviation: CoMLRL takes their sum,
  * which is the mean times G^(N − 1): the same direction, with a step size that depends on the number of partners. The
@@ -170,8 +220,11 @@ export function progressAlong(episode: Episode, nodes: readonly EpisodeNode[], d
   // trajectories.
   if (discount === 1) return scoreAfter(last) - scoreBefore(episode, first);
   const since = turnOf(episode, first);
+  let turn = since;
   return nodes.reduce((total, node) => {
-    const weight = discount ** (turnOf(episode, node) - since);
+    // A program counts the turns of each role: one that is asked for the first time is not in an earlier turn.
+    turn = Math.max(turn, turnOf(episode, node));
+    const weight = discount ** (turn - since);
     return total + weight * (scoreAfter(node) - scoreBefore(episode, node));
   }, 0);
 }

@@ -156,9 +156,12 @@ function actionsAlongLine(
 ): ActionStep[] {
   const values = trajectory.map(({ action }) => valuesOf(action, signals)[0] ?? 0);
   const rewards = trajectory.map(({ advantage }) => advantage);
-  const discounts = trajectory.map(({ action }, index) => {
-    const next = trajectory[index + 1];
-    return next === undefined ? 0 : discount ** (next.action.turn - action.turn);
+  // A program counts the turns of each role: one that is asked for the first time is not in an earlier turn.
+  let turn = 0;
+  const turns = trajectory.map(({ action }) => (turn = Math.max(turn, action.turn)));
+  const discounts = turns.map((own, index) => {
+    const next = turns[index + 1];
+    return next === undefined ? 0 : discount ** (next - own);
   });
   const advantages = generalizedAdvantages(rewards, values, discounts, lambda);
   return Array.from(advantages, (advantage, step) => ({

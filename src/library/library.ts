@@ -115,6 +115,7 @@ const samplerSchema = z.looseObject({
     branch: strict({ root: z.int().min(1), inner: z.int().min(1) }),
     keep: z.enum(["all", "best", "first", "random"]),
     joint: z.enum(["aligned", "cross"]).optional(),
+    rounds: z.literal(true).optional(),
     stopAbove: z.number().optional(),
   }),
   sampling: strict({

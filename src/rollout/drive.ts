@@ -138,12 +138,18 @@ function trajectoryOf(
   { replies, state: last, isUnrewarded = false }: Driven<Json>,
 ): Trajectory {
   const kept = !isUnrewarded;
+  const isUneven = setting.scheme.rounds === true && !keepsToRounds(setting, replies);
+  const why = isUnrewarded
+    ? "nothing rewards the episode"
+    : isUneven
+      ? "the roles did not each answer once per round"
+      : undefined;
   const ids = replies.map((_, index) => [start, ...Array.from({ length: index + 1 }, () => 0)].join("."));
   const asked = new Map<string, number>();
   const actions = replies.map((reply, index): Action => {
     const turn = asked.get(reply.role) ?? 0;
     asked.set(reply.role, turn + 1);
-    const masked = reply.masked ?? (isUnrewarded ? "nothing rewards the episode" : undefined);
+    const masked = reply.masked ?? why;
     const role = playerOf(setting, reply.role);
     const parent = ids[index - 1] ?? start;
     return {
@@ -193,6 +199,22 @@ function playerOf(setting: RolloutSetting, name: string): Player {
   const hosted = setting.team.hosted?.find((role) => role.name === name);
   if (hosted === undefined) return agentOf(setting, name).role;
   return { seat: name, policy: hosted.model, frozen: true };
+}
+
+/**
+ * Whether the trained roles answered in rounds: each once, before any of them a second time. An answer that must not be
+ * trained on is missing in its round.
+ */
+function keepsToRounds({ team }: RolloutSetting, replies: Driven<Json>["replies"]): boolean {
+  const roles = team.roles.filter(({ frozen }) => !frozen).map(({ name }) => name);
+  const trained = replies.filter(({ role }) => roles.includes(role));
+  const isComplete = (round: number): boolean => {
+    const own = trained.slice(round * roles.length, (round + 1) * roles.length);
+    return roles.every((name) => own.some(({ role, masked }) => role === name && masked === undefined));
+  };
+  return Array.from({ length: Math.ceil(trained.length / roles.length) }, (_, round) => round).every(
+    isComplete,
+  );
 }
 
 function nodeAt(

@@ -134,6 +134,11 @@ export interface SamplingScheme {
    * `cross`: all combinations; N roles with G samples make G^N joint actions.
    */
   readonly joint?: "aligned" | "cross";
+  /**
+   * Turns are compared across whole trajectories, so each trained role must answer once in every turn: a trajectory of a
+   * program that drives itself is masked if it does not. Absent: it may answer at any time.
+   */
+  readonly rounds?: true;
   /** A turn whose joint actions earned more than this on average is the last (MAGRPO). Absent: never. */
   readonly stopAbove?: number;
 }

@@ -115,6 +115,7 @@ function checkRewards(
   if (episodes.length === 0 || episodes.some((episode) => knownReturns(episode, algorithm).length > 0))
     return;
   const [first] = episodes;
+  checkMasks(algorithm, episodes);
   if (episodes.every(({ actions }) => actions.length === 0))
     throw new TroupeError(
       "bad_recipe",
@@ -124,6 +125,21 @@ function checkRewards(
     "bad_recipe",
     `No action can be credited: ${environment.name} left all that ${algorithm.name} credits without a reward. Add a judge to ` +
       "the recipe, such as `judge: { name: command, run: [node, judge.ts] }`, under another name for the run.",
+  );
+}
+
+/** @throws TroupeError `bad_recipe` if replies that could train are masked, for whatever reasons but a missing reward */
+function checkMasks({ name }: Run["algorithm"], episodes: readonly Episode[]): void {
+  const masked = episodes.flatMap(({ actions, ends }) => (ends.length === 0 ? [] : actions));
+  const reasons = new Map(
+    [...Map.groupBy(masked, (one) => one.masked)].map(([reason, { length }]) => [reason, length]),
+  );
+  reasons.delete(undefined);
+  if (reasons.size === 0) return;
+  const shown = [...reasons].map(([reason, count]) => `${count} times because ${reason}`).join(", ");
+  throw new TroupeError(
+    "bad_recipe",
+    `${name} can train no reply: all were masked, ${shown}. Change the program or the algorithm, under another name for the run.`,
   );
 }
 

@@ -125,6 +125,24 @@ describe("rows in terms of each other", () => {
     );
   });
 
+  it("MAGRPO of whole trajectories = Dr. GRPO in every turn, if only their ends change the score", () => {
+    const trajectory = (score: number) => ({
+      actions: ["scout", "planner", "scout", "planner"].map((role, index) =>
+        action({ role, turn: Math.floor(index / 2), team: score }),
+      ),
+      score,
+    });
+    fc.assert(
+      fc.property(rewardLists, (scores) => {
+        const episode = trajectories(0, scores.map(trajectory));
+        const [ours, theirs] = [algorithmFrom("magrpo", { handOver: "each" }), algorithmFrom("dr-grpo")].map(
+          (algorithm) => credit([episode], algorithm).map(({ advantage }) => advantage),
+        );
+        expect(distance(ours, theirs ?? [])).toBeLessThan(rounding);
+      }),
+    );
+  });
+
   it("MAReMax reinforces nothing, and does not change the best", () => {
     fc.assert(
       fc.property(rewardLists, (rewards) => {

@@ -1,6 +1,7 @@
 /** Rows that compare what was sampled from one state: AT-GRPO's actions of a role, MAGRPO's joint actions. */
 import { z } from "zod";
-import { type AlgorithmRow, type Baseline, row } from "../algorithm.ts";
+import type { SamplingScheme } from "../../rollout/episode.ts";
+import { type AlgorithmRow, type Baseline, type Columns, row } from "../algorithm.ts";
 import {
   leaveOneOutBaseline,
   maxBaseline,
@@ -9,9 +10,18 @@ import {
   noScale,
   standardDeviation,
 } from "../baselines.ts";
-import { nodeGrouping, treeGrouping } from "../groups.ts";
+import { nodeGrouping, treeGrouping, turnGrouping } from "../groups.ts";
 import { policyGradient, ppoClip, withEntropy, withKl } from "../objectives.ts";
-import { immediateReturn, jointReturn, jointReward, progressReward, treeReturn } from "../returns.ts";
+import {
+  immediateReturn,
+  jointReturn,
+  jointReward,
+  progressReward,
+  progressRoundReward,
+  roundReward,
+  roundsReturn,
+  treeReturn,
+} from "../returns.ts";
 import { mixedScore } from "../rewards.ts";
 import * as option from "./options.ts";
 
@@ -57,22 +67,24 @@ const options = (least: number) =>
     reward: z
       .enum(["progress", "action"])
       .optional()
-      .describe(`${option.jointProgress} Default: progress with \`handOver: all\`, else action.`),
+      .describe(`${option.jointProgress} Default: progress with \`handOver: all\` or \`each\`, else action.`),
     alpha: option.alpha,
     joint: z
       .enum(["aligned", "cross"])
       .default("aligned")
       .describe("Pairing of simultaneous samples. aligned: the g-th of each role. cross: all combinations."),
     handOver: z
-      .enum(["all", "best", "random"])
+      .enum(["all", "each", "best", "random"])
       .default("all")
-      .describe("Joint actions from which the next phase continues. all: returns go back through the tree."),
+      .describe(
+        "Joint actions from which the next phase continues. all: returns go back through the tree. each: with one joint action, as whole trajectories that are compared turn by turn.",
+      ),
     discount: z
       .number()
       .min(0)
       .max(1)
       .optional()
-      .describe("With `handOver: all`: γ of the tree's returns, once per turn. Absent: 1."),
+      .describe("With `handOver: all` or `each`: γ of the returns, once per turn. Absent: 1."),
     terminationThreshold: z
       .number()
       .optional()
@@ -99,31 +111,50 @@ const options = (least: number) =>
 
 export interface RewardOptions {
   readonly reward?: "progress" | "action" | undefined;
-  readonly handOver: "all" | "best" | "random";
+  readonly handOver: "all" | "each" | "best" | "random";
 }
 
 /** If nothing is summed, the actions' own rewards are more informative than the score. */
 export const rewardOf = ({ reward, handOver }: RewardOptions) =>
-  reward ?? (handOver === "all" ? "progress" : "action");
+  reward ?? (sumsLater({ handOver }) ? "progress" : "action");
+
+/** Whether returns sum the rewards of later turns. */
+export const sumsLater = ({ handOver }: Pick<RewardOptions, "handOver">): boolean =>
+  handOver === "all" || handOver === "each";
+
+type Chosen = Pick<z.output<ReturnType<typeof options>>, "samples" | "joint" | "discount"> & RewardOptions;
+
+function samplingOf({ samples, joint, handOver }: Chosen): SamplingScheme {
+  if (handOver === "each") return { ...option.trajectories(samples), rounds: true };
+  return { branch: { root: samples, inner: samples }, keep: handOver, joint };
+}
+
+/** What joint actions are credited with, and compared with. */
+function comparison(chosen: Chosen): Pick<Columns, "returns" | "grouping"> {
+  const { handOver, discount = 1 } = chosen;
+  const isAction = rewardOf(chosen) === "action";
+  if (handOver === "each")
+    return {
+      returns: roundsReturn(isAction ? roundReward : progressRoundReward, discount),
+      grouping: turnGrouping,
+    };
+  const reward = isAction ? jointReward : progressReward;
+  return handOver === "all"
+    ? { returns: treeReturn(reward, discount), grouping: treeGrouping }
+    : { returns: jointReturn(reward), grouping: nodeGrouping };
+}
 
 function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {
   const source = `${name}, arXiv 2508.04652, algorithm 1; tree and variants: CoMLRL v1.3.2`;
   return row(source, summary, options(least), (chosen) => {
     const kl = option.klTerm(chosen.kl);
-    const { samples, joint, handOver, discount = 1, terminationThreshold: stopAbove } = chosen;
-    const reward = rewardOf(chosen) === "action" ? jointReward : progressReward;
+    const { terminationThreshold: stopAbove } = chosen;
     return {
       ...option.plain,
-      sampling: {
-        branch: { root: samples, inner: samples },
-        keep: handOver,
-        joint,
-        ...(stopAbove === undefined ? {} : { stopAbove }),
-      },
+      ...comparison(chosen),
+      sampling: { ...samplingOf(chosen), ...(stopAbove === undefined ? {} : { stopAbove }) },
       score: mixedScore(chosen.alpha),
       overlong: option.overlongTerm(chosen.overlong),
-      returns: handOver === "all" ? treeReturn(reward, discount) : jointReturn(reward),
-      grouping: handOver === "all" ? treeGrouping : nodeGrouping,
       baseline,
       scale: noScale,
       turnWeights: chosen.turnWeights ?? null,

@@ -102,6 +102,7 @@ const shape = {
     branch: strict({ root: count, inner: count }),
     keep: z.enum(["all", "best", "first", "random"]),
     joint: z.enum(["aligned", "cross"]).optional(),
+    rounds: z.literal(true).optional(),
     stopAbove: z.number().optional(),
   }),
   score: functionSchema,

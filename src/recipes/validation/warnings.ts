@@ -126,7 +126,7 @@ function summedRewards({ recipe, environment, algorithm }: Combination): readonl
 
 /**
  * Whether a role's returns span several of its turns and depend on action rewards. With `reward: action` they do so
- * through a tree (`handOver: all`) or a critic's values; otherwise they end at the action.
+ * through a tree (`handOver: all`), a trajectory (`handOver: each`) or a critic's values; otherwise they end at the action.
  */
 export function sumsActionRewards(
   { reward, handOver, discount }: Combination["recipe"]["algorithm"],
@@ -134,7 +134,7 @@ export function sumsActionRewards(
 ): boolean {
   if (discount === 0) return false;
   if (reward === "turns" || reward === "rewards") return true;
-  return reward === "action" && (handOver === "all" || critic !== null);
+  return reward === "action" && (handOver === "all" || handOver === "each" || critic !== null);
 }
 
 /** `warning: algorithm.reward: … ; …` */

@@ -30,6 +30,26 @@ it("accepts the algorithms that compare whole trajectories, and rejects the othe
   ]);
 });
 
+it("accepts comparing joint actions of whole trajectories only, with the reason", () => {
+  const problemsOf = (name: string, options: object) =>
+    wholeTrajectories(subject({ algorithm: algorithmFrom(name, { ...options }), row: algorithms[name] })).map(
+      ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
+    );
+  for (const name of ["magrpo", "marloo", "maremax", "mareinforce"])
+    expect(problemsOf(name, { handOver: "each" })).toEqual([]);
+  const twice = "but a program that drives itself cannot be continued twice from the same moment";
+  const fix = "use `handOver: each`, which compares whole trajectories, if each role answers once per round";
+  const inside = `algorithm.handOver: magrpo samples several actions in the middle of an episode, ${twice}; ${fix}`;
+  for (const options of [{}, { joint: "cross" }, { handOver: "best" }])
+    expect(problemsOf("magrpo", options)).toEqual([inside]);
+  expect(problemsOf("mareinforce", { samples: 1 })).toEqual([
+    `algorithm.handOver: mareinforce compares joint actions of one state, ${twice}; ${fix}`,
+  ]);
+  expect(problemsOf("magrpo", { handOver: "each", terminationThreshold: 1 })).toEqual([
+    "algorithm.terminationThreshold: magrpo ends episodes by their rewards, but a program that drives itself is rewarded when it has ended; remove it",
+  ]);
+});
+
 it("rejects what would have no effect: comments of a judge, and what the program decides", () => {
   const judge = { comments: true, when: "action" };
   const algorithm = algorithmFrom("grpo");

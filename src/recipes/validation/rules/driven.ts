@@ -1,32 +1,38 @@
 /** Whether an environment whose program drives itself (`drive`) can be trained so: only whole trajectories exist. */
-import type { Algorithm } from "../../../credit/algorithm.ts";
+import type { Algorithm, AlgorithmRow } from "../../../credit/algorithm.ts";
 import { optionsOf } from "../../choice.ts";
 import type { Problem, Rule } from "../rule.ts";
 
-export const wholeTrajectories: Rule = ({ environment, algorithm, recipe }) => {
+export const wholeTrajectories: Rule = ({ environment, algorithm, recipe, row }) => {
   if (environment.drive === undefined) return [];
-  const branching = branchingOf(algorithm);
   const { judge } = recipe;
   return [
-    ...(branching === null
-      ? []
-      : [
-          {
-            path: ["algorithm"],
-            problem: `${algorithm.name} ${branching}, but a program that drives itself cannot be continued twice from the same moment`,
-            fix: "use an algorithm that compares whole trajectories: mas-grpo, grpo, rloo, reinforce-plus-plus, ppo",
-          },
-        ]),
+    ...branching(algorithm, row),
     ...(judge?.comments === true ? [judgedTooLate("comments")] : []),
     ...(judge?.["when"] === "action" ? [judgedTooLate("when")] : []),
   ];
 };
 
-function branchingOf({ sampling: { branch, keep, stopAbove } }: Algorithm): string | null {
-  if (branch.inner > 1) return "samples several actions in the middle of an episode";
+function branching({ name, sampling }: Algorithm, row: AlgorithmRow | undefined): readonly Problem[] {
+  const { branch, keep, stopAbove, rounds } = sampling;
+  const problem = (what: string): string =>
+    `${name} ${what}, but a program that drives itself cannot be continued twice from the same moment`;
+  const compares = Object.hasOwn(row?.options.shape ?? {}, "handOver");
+  const fix = compares
+    ? "use `handOver: each`, which compares whole trajectories, if each role answers once per round"
+    : "use an algorithm that compares whole trajectories: mas-grpo, grpo, rloo, reinforce-plus-plus, ppo";
+  const path = ["algorithm", ...(compares ? ["handOver"] : [])];
+  if (branch.inner > 1)
+    return [{ path, problem: problem("samples several actions in the middle of an episode"), fix }];
   if (keep !== "all" && keep !== "first")
-    return "chooses in the middle of an episode which action to continue from";
-  return stopAbove === undefined ? null : "ends episodes by their rewards";
+    return [
+      { path, problem: problem("chooses in the middle of an episode which action to continue from"), fix },
+    ];
+  if (compares && rounds === undefined)
+    return [{ path, problem: problem("compares joint actions of one state"), fix }];
+  if (stopAbove === undefined) return [];
+  const ends = `${name} ends episodes by their rewards, but a program that drives itself is rewarded when it has ended`;
+  return [{ path: ["algorithm", "terminationThreshold"], problem: ends, fix: "remove it" }];
 }
 
 function judgedTooLate(option: string): Problem {

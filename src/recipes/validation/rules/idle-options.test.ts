@@ -154,6 +154,14 @@ const cases: readonly {
     works: { given: { joint: "cross", samples: 2 } },
   },
   {
+    row: "magrpo",
+    option: "joint",
+    given: { joint: "cross", handOver: "each" },
+    place: { team: twoTurns },
+    says: /part of one trajectory/,
+    works: { given: { joint: "cross", handOver: "all" } },
+  },
+  {
     row: "marloo",
     option: "terminationThreshold",
     given: { terminationThreshold: 1 },
@@ -186,7 +194,7 @@ const cases: readonly {
     row: "magrpo",
     option: "discount",
     given: { handOver: "best", discount: 0.9 },
-    says: /with `handOver: best` it has no effect: each turn has its own reward; use `handOver: all`/,
+    says: /with `handOver: best` it has no effect: each turn has its own reward; use `handOver: all` or `each`/,
     works: { given: { discount: 0.9 } },
   },
   ...["mas-grpo", "reinforce-plus-plus"].map((row) => ({

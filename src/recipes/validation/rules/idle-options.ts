@@ -3,7 +3,7 @@
  * a resolved recipe contains them all.
  */
 import type { Algorithm, AlgorithmRow } from "../../../credit/algorithm.ts";
-import { rewardOf, type RewardOptions } from "../../../credit/rows/trees.ts";
+import { rewardOf, sumsLater, type RewardOptions } from "../../../credit/rows/trees.ts";
 import { optionsOf } from "../../choice.ts";
 import { jsonSchemaOf } from "../../shape.ts";
 import type { Problem, Rule } from "../rule.ts";
@@ -166,11 +166,16 @@ const idle: Readonly<Record<string, Idle>> = {
   handOver: (setting) =>
     afterOne("it selects where the next phase continues")(setting) ??
     when(
-      setting.options["samples"] === 1,
+      setting.options["samples"] === 1 && setting.options["handOver"] !== "each",
       "with one sample there is one joint action to continue from",
       "remove it, or set algorithm.samples to 2 or more",
     ),
   joint: ({ options }) =>
+    when(
+      options["handOver"] === "each",
+      "with `handOver: each` a joint action is part of one trajectory, and its samples of no other",
+      "remove it, or use another `handOver`",
+    ) ??
     when(
       options["samples"] === 1,
       "with one sample per role there is only one joint action",
@@ -208,9 +213,9 @@ function undiscounted(setting: RowSetting): Reason | undefined {
       ? undefined
       : underReward(ofSeveralTimes, "it is one number without time steps")(setting);
   const ofOneTurn = when(
-    isTree(setting) && options["handOver"] !== "all",
+    isTree(setting) && !sumsLater(options as unknown as RewardOptions),
     `with \`handOver: ${String(options["handOver"])}\` it has no effect: each turn has its own reward`,
-    "use `handOver: all`, or remove it",
+    "use `handOver: all` or `each`, or remove it",
   );
   return ofOneNumber ?? ofOneTurn ?? overTurns("it counts turns")(setting);
 }
