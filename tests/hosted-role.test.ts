@@ -387,7 +387,7 @@ describe("a team with such a role", () => {
       .replace("  critic: { model: { preset: nano } }\n", "")
       .replace("    writer: { policy: writer, maxTokens: 1 }", roles)
       .replace("  turns: 2", `  hosted: ${hosted}\n  turns: 2`)
-      .concat("engine: { threads: 1 }\ncheckpoint: { every: 1 }\nrecord: { training: { perStep: all } }\n");
+      .concat("engine: { threads: 1 }\nrecord: { training: { perStep: all } }\n");
   const critic = () =>
     `{ critic: { provider: compatible, model: wise, baseUrl: "${address}", keyVariable: HOSTED_KEY } }`;
   const writer = "    writer: { policy: writer, maxTokens: 1 }";

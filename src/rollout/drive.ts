@@ -50,11 +50,20 @@ async function played(
   const { ended } = setting;
   const place = { episode: idOf(start), task: start.task, trajectory: index };
   const known = await ended?.get(place);
-  if (known) return { nodes: known.nodes.slice(1), actions: known.actions, end: known.ends[0] ?? null };
+  if (known) {
+    countHosted(setting, known.actions);
+    return { nodes: known.nodes.slice(1), actions: known.actions, end: known.ends[0] ?? null };
+  }
   const driven = await drive(setting, keyAt(key, index), start.task);
   const trajectory = trajectoryOf(setting, `${index}`, first.state, driven);
   await ended?.put(place, episodeOf(start, first, [trajectory]));
   return trajectory;
+}
+
+/** What the roles of services wrote before the interruption counts as other recorded answers do. */
+function countHosted({ team, services }: RolloutSetting, actions: readonly Action[]): void {
+  for (const { role } of actions)
+    if (team.hosted?.some(({ name }) => name === role) === true) services.log?.named(role).ended("answered");
 }
 
 function episodeOf(start: EpisodeStart, first: EpisodeNode, trajectories: readonly Trajectory[]): Episode {
