@@ -13,7 +13,7 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import { notTooDeep, sampledAsRecipe, type Protocol } from "./asked.ts";
+import { sampledAsRecipe, type Protocol } from "./asked.ts";
 import { bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
 import { Report } from "./report.ts";
 import { BadRequest, Session, type SessionRole, type SessionSetting } from "./session.ts";
@@ -153,7 +153,7 @@ export class Gateway {
     try {
       const body = await bodyOf(request, longestRequest);
       if (request.method === "POST" && parts.rest === "reward" && parts.role === undefined) {
-        this.#reporterOf(request, parts).give(body.length === 0 ? null : notTooDeep(jsonIn(body)));
+        this.#reporterOf(request, parts).give(body.length === 0 ? null : jsonIn(body));
         return send(response, 200, { accepted: true });
       }
       const { session, role } = this.#calleeOf(request, parts);
