@@ -1,4 +1,7 @@
-/** The example of agents that drive themselves, as its readers run it: real programs of the AI SDK, the local engine. */
+/**
+ * The examples of agents that drive themselves, as their readers run them: real programs, the local engine. Those in
+ * Python need `pip install openai langgraph langchain-openai`: TROUPE_AGENTS_PYTHON, or python3. Skipped without.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { troupe } from "../src/cli/testing/command.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
-import { mean } from "../src/statistics.ts";
+import { readEpisodes } from "../src/rollout/stored.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "troupe-command-recipe-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -18,7 +21,15 @@ const recipeOf = (example: string) =>
   fileURLToPath(new URL(`../examples/${example}/recipe.yaml`, import.meta.url));
 const recipe = recipeOf("agents-ai-sdk");
 const main = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
-const short = ["train.steps=3", "train.tasksPerStep=2", "algorithm.samples=3", "evaluation.tasks=2"];
+/** Both policies are updated, and the critic asks for another word. */
+const short = [
+  "train.steps=2",
+  "train.tasksPerStep=2",
+  "algorithm.samples=6",
+  "evaluation.tasks=1",
+  "seed=8",
+];
+const tooled = ["train.steps=2", "train.tasksPerStep=2", "algorithm.samples=8", "evaluation.tasks=1"];
 const exact = ["checkpoint.every=1", "engine.threads=1"];
 
 const fileOf = (run: string) => join(folder, "runs", run, "metrics.jsonl");
@@ -30,7 +41,18 @@ function stepsOf(run: string): readonly StepMetrics[] {
   return lines.map((line) => JSON.parse(line) as StepMetrics);
 }
 
-const hasProgram = (name: string) => spawnSync(name, ["--version"]).error === undefined;
+/** What was sampled and what it earned. Only what programs print may differ. */
+async function actionsOf(run: string) {
+  const all = [];
+  for await (const { entry, episode, credit } of readEpisodes(join(folder, "runs", run)))
+    all.push({ entry: entry.id, actions: episode.actions, ends: episode.ends, credit });
+  return all;
+}
+
+const python = process.env["TROUPE_AGENTS_PYTHON"] ?? "python3";
+const works = (program: string, ...args: readonly string[]) => spawnSync(program, args).status === 0;
+const imports = (modules: string) => works(python, "-c", `import ${modules}`);
+const inPython = [`environment.run=${JSON.stringify([python, "agents.py"])}`];
 
 describe("agents that drive themselves", { timeout: 1_800_000 }, () => {
   it("are trained in the same way again, and after kill -9", async () => {
@@ -43,23 +65,49 @@ describe("agents that drive themselves", { timeout: 1_800_000 }, () => {
     await ended;
     expect(await train("killed", ...short, ...exact)).toMatchObject({ code: 0 });
     expect(readFileSync(fileOf("killed"), "utf8")).toBe(readFileSync(fileOf("whole"), "utf8"));
+    // Else the tests below would compare too little.
+    expect(stepsOf("whole")[0]?.policies).toMatchObject({
+      writer: { optimizerSteps: 4 },
+      critic: { optimizerSteps: 4 },
+    });
+    const actions = (await actionsOf("whole")).flatMap((episode) => episode.actions);
+    expect(actions.filter(({ role, turn }) => role === "writer" && turn === 1)).not.toEqual([]);
   });
 
-  it.skipIf(!hasProgram("curl") || !hasProgram("jq"))(
-    "are the same in another language: the same prompts get the same replies",
-    async () => {
-      const shell = ["train", recipeOf("agents-shell"), "--run", "shell", ...short, ...exact];
-      expect(await troupe(shell, { cwd: folder })).toMatchObject({ code: 0 });
-      expect(readFileSync(fileOf("shell"), "utf8")).toBe(readFileSync(fileOf("whole"), "utf8"));
-    },
-  );
+  it.for([
+    { example: "agents-openai", can: true, more: [] },
+    { example: "agents-shell", can: works("curl", "--version") && works("jq", "--version"), more: [] },
+    { example: "agents-python", can: imports("openai"), more: inPython },
+    { example: "agents-langgraph", can: imports("langgraph, langchain_openai"), more: inPython },
+  ])("are the same in another program: $example", async ({ example, can, more }, { skip }) => {
+    skip(!can, "its packages or programs are missing");
+    const args = ["train", recipeOf(example), "--run", example, ...short, ...exact, ...more];
+    expect(await troupe(args, { cwd: folder })).toMatchObject({ code: 0 });
+    expect(readFileSync(fileOf(example), "utf8")).toBe(readFileSync(fileOf("whole"), "utf8"));
+    expect(await actionsOf(example)).toEqual(await actionsOf("whole"));
+  });
+
+  it("call tools: the answer is part of the conversation", async () => {
+    const args = ["train", recipeOf("agents-tool"), "--run", "tool", ...tooled, ...exact];
+    expect(await troupe(args, { cwd: folder })).toMatchObject({ code: 0 });
+    const actions = (await actionsOf("tool")).flatMap((episode) => episode.actions);
+    const calls = actions.filter(({ reply }) => reply.calls !== undefined);
+    expect(calls.length).toBeGreaterThan(0);
+    for (const { id, prompt, tokens } of calls) {
+      const next = actions.find(({ parent }) => parent === id);
+      expect(next?.prompt.slice(0, prompt.length + tokens.length)).toEqual(
+        Int32Array.of(...prompt, ...tokens),
+      );
+    }
+  });
 
   it("learn", async () => {
-    expect(await train("learning", "train.steps=20", "evaluation.every=0")).toMatchObject({ code: 0 });
+    expect(await train("learning", "evaluation.every=0")).toMatchObject({ code: 0 });
     const scores = stepsOf("learning").map(({ rollout }) => rollout?.score ?? Number.NaN);
-    // Measured: 0.07 and 0.66. The arithmetic of a processor decides which actions are sampled.
-    expect(mean(scores.slice(0, 5))).toBeLessThan(0.25);
-    expect(mean(scores.slice(-5))).toBeGreaterThan(0.4);
+    // Measured: 0.02 and 0.52; with seeds 2 and 3 also 0.49 and 0.42. The arithmetic of a processor decides which
+    // actions are sampled.
+    expect(scores[0]).toBeLessThan(0.1);
+    expect(scores.at(-1)).toBeGreaterThan(0.3);
   });
 });
 

@@ -47,8 +47,8 @@ const graph = new StateGraph(MessagesAnnotation)
 
 const question = new HumanMessage(`what is in the ${asked} box`);
 const { messages } = await graph.invoke({ messages: [question] });
-const hasLooked = messages.length > 2;
-const isRight = messages.at(-1)?.text.trim() === boxes[asked];
+const [, , seen, answer] = messages.map((message) => message.text.trim());
+const isFound = seen === boxes[asked];
 
-// The last line is the reward. Whoever has not looked can only guess.
-console.log(hasLooked ? (isRight ? 1 : 0.2) : 0);
+// The last line is the reward: for looking, for saying what was seen, for looking into the right box.
+console.log(answer === undefined ? 0 : answer !== seen ? 0.2 : isFound ? 1 : 0.5);
