@@ -14,7 +14,7 @@ import { setImmediate } from "node:timers/promises";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { sampledAsRecipe, type Protocol } from "./asked.ts";
-import { bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
+import { answerMalformed, bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
 import { Report } from "./report.ts";
 import { BadRequest, Session, type SessionRole, type SessionSetting } from "./session.ts";
 
@@ -245,9 +245,9 @@ async function listening(
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Server> {
   // A program may think for long between two calls, and a connection that is closed then may be the one of the next.
-  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 600_000 }, (request, response) => {
+  const server = createServer({ requestTimeout: 120_000, keepAliveTimeout: 600_000 }, (request, response) => {
     handle(request, response).catch(() => response.destroy());
-  });
+  }).on("clientError", answerMalformed);
   server.listen(place);
   await once(server, "listening").catch((cause: Error) => {
     throw new TroupeError(

@@ -1,5 +1,6 @@
 /** What the servers of this folder have in common: protocols by path, bounded bodies, answers whole or as streams. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { wholeBody, TooLongError } from "../calls/http.ts";
 import { notTooDeep, type Asked, type Event, type Protocol } from "./asked.ts";
 import { chatCompletions } from "./chat.ts";
@@ -25,13 +26,21 @@ const keepAlive = 3000;
 /**
  * @param longest in bytes
  * @param heard called for each part, with all bytes so far; may throw
- * @throws BadRequest if it is too long
+ * @throws BadRequest if it is too long, or encoded
  */
 export async function bodyOf(
   request: IncomingMessage,
   longest: number,
   heard?: (bytes: number) => void,
 ): Promise<Buffer> {
+  const { "content-encoding": encoding = "identity" } = request.headers;
+  if (encoding.toLowerCase() !== "identity") {
+    request.resume();
+    throw new BadRequest(`The request is encoded as ${encoding}; send it as it is.`, {
+      status: 415,
+      code: "unsupported_encoding",
+    });
+  }
   try {
     return await wholeBody(request.iterator({ destroyOnReturn: false }), longest, heard);
   } catch (error) {
@@ -41,14 +50,36 @@ export async function bodyOf(
   }
 }
 
+/** Bytes that are no text must not become another text. */
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** @throws BadRequest */
 export function jsonIn(body: Buffer): unknown {
   try {
-    return notTooDeep(JSON.parse(body.toString("utf8")));
+    return notTooDeep(JSON.parse(utf8.decode(body)));
   } catch (error) {
     if (error instanceof BadRequest) throw error;
     throw new BadRequest(`The body is not JSON: ${(error as Error).message}`);
   }
+}
+
+const clientErrors: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
+/** What is no HTTP, or does not end, gets an answer that clients can read, too. */
+export function answerMalformed({ code = "", message }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const problem = new BadRequest(`The request is no proper HTTP: ${message}`);
+  const body = Buffer.from(JSON.stringify(chatCompletions.error(problem)));
+  const head = [
+    `HTTP/1.1 ${clientErrors[code] ?? "400 Bad Request"}`,
+    "connection: close",
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+  ];
+  socket.end(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]), () => socket.destroy());
 }
 
 export interface Answering {

@@ -16,7 +16,7 @@ import { rootKey, seedOf } from "../random.ts";
 import { beginHistory } from "../text/history.ts";
 import type { Message } from "../text/tokenizer.ts";
 import { parsed, type Asked, type Protocol } from "./asked.ts";
-import { bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
+import { answerMalformed, bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
 import { responses } from "./responses.ts";
 import {
   BadRequest,
@@ -81,7 +81,7 @@ export async function serveRoles(options: RoleServerOptions): Promise<RoleServer
       service.activity.failure(error);
       response.destroy();
     });
-  });
+  }).on("clientError", answerMalformed);
   const url = await listenAt(server, options);
   const reports = setInterval(() => service.activity.report(), 60_000).unref();
   return {
