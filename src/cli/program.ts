@@ -12,6 +12,7 @@ import { completeCommand, completionCommand } from "./completion.ts";
 import { dataCommand } from "./data/data.ts";
 import { replayCommand } from "./episodes/replay.ts";
 import { rescoreCommand } from "./episodes/rescore.ts";
+import { engineCommand } from "./engine.ts";
 import { evalCommand } from "./eval.ts";
 import { experimentCommand } from "./experiment/experiment.ts";
 import { exportCommand } from "./export.ts";
@@ -48,6 +49,7 @@ const commands = [
   coachCommand,
   checkCommand,
   sandboxCommand,
+  engineCommand,
   doctorCommand,
   completionCommand,
 ];

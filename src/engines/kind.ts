@@ -27,6 +27,8 @@ export interface EngineKind<Settings = unknown> {
 export interface EngineOpenOptions {
   /** Name of the run, for people who list sessions and weights at a server. */
   readonly run?: string;
+  /** File for what a program of the engine writes to its standard error. Absent: only messages quote it. */
+  readonly log?: string;
 }
 
 export interface SettingWarning {

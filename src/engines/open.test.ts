@@ -10,7 +10,7 @@ it("opens the engine of the type, with its defaults", async () => {
 
 it("rejects unknown types, and settings of other types", () => {
   expect(() => openEngine({ type: "abacus" } as never)).toThrow(
-    /engine settings.type: expected local or tinker/,
+    /engine settings.type: expected local or torch or tinker/,
   );
   expect(() => openEngine({ threads: 1, beads: 10 } as never)).toThrow(/engine settings: .*beads/);
 });

@@ -5,10 +5,11 @@ import { TroupeError } from "../errors.ts";
 import type { Engine } from "./engine.ts";
 import type { EngineKind, EngineOpenOptions } from "./kind.ts";
 import { localKind, localSettings } from "./local/kind.ts";
+import { torchKind, torchSettings } from "./torch/kind.ts";
 import { tinkerKind, tinkerSettings } from "./tinker/kind.ts";
 
 /** The `engine` section of a recipe, unless it names a module. Each type of engine has its own schema. */
-export const engineSettings = z.union([localSettings, tinkerSettings]);
+export const engineSettings = z.union([localSettings, torchSettings, tinkerSettings]);
 
 export type EngineSettingsInput = z.input<typeof engineSettings>;
 
@@ -17,8 +18,9 @@ interface IncludedKind<Settings = unknown> extends EngineKind<Settings> {
   open(settings: Settings, options: EngineOpenOptions): Engine;
 }
 
-export const engineKinds: Readonly<Record<"local" | "tinker", IncludedKind>> = {
+export const engineKinds: Readonly<Record<"local" | "torch" | "tinker", IncludedKind>> = {
   local: localKind,
+  torch: torchKind,
   tinker: tinkerKind,
 };
 
@@ -58,3 +60,6 @@ function checked({ options }: IncludedKind, given: EngineSettingsInput): unknown
 // An engine for clients of the Tinker protocol.
 export { startServer as serveEngine, type TinkerServer } from "./tinker/server/server.ts";
 export { standardLimits, type ServedModel, type ServerOptions } from "./tinker/server/options.ts";
+
+// What the engine `torch` computes with.
+export { installTorch, torchRequirements, type TorchBuild } from "./torch/install.ts";

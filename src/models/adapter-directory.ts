@@ -132,6 +132,17 @@ export async function writeAdapterFiles(
   valueHead: boolean,
   tensors: readonly TensorToWrite[],
 ): Promise<void> {
+  await writeAdapterConfig(folder, model, options, valueHead);
+  await writeSafetensors(join(folder, `${adapterStem}.safetensors`), tensors, { metadata: { format: "pt" } });
+}
+
+/** Everything but the weights. */
+export async function writeAdapterConfig(
+  folder: string,
+  model: string,
+  options: AdapterOptions,
+  valueHead: boolean,
+): Promise<void> {
   const config: JsonObject = {
     peft_type: "LORA",
     task_type: valueHead ? "TOKEN_CLS" : "CAUSAL_LM",
@@ -149,7 +160,6 @@ export async function writeAdapterFiles(
     use_rslora: false,
   };
   await writeFile(join(folder, adapterMarker), `${JSON.stringify(config, null, 2)}\n`);
-  await writeSafetensors(join(folder, `${adapterStem}.safetensors`), tensors, { metadata: { format: "pt" } });
 }
 
 /**

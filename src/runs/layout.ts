@@ -20,6 +20,8 @@ export interface RunLayout {
   readonly sandboxes: string;
   /** What computed the run, by first step. */
   readonly engines: string;
+  /** What a program of the engine wrote to its standard error. Absent if there is none. */
+  readonly engineLog: string;
   /** Hashes of the user's modules, by first step. Absent if the recipe has none. */
   readonly modules: string;
   /** Contents of the model directories that the recipe names, by first step. Absent if it names none. */
@@ -53,6 +55,7 @@ export function layoutOf(directory: string): RunLayout {
     files: at("files"),
     sandboxes: at("sandboxes.jsonl"),
     engines: at("engines.jsonl"),
+    engineLog: at("engine.log"),
     modules: at("modules.jsonl"),
     modelFiles: at("models.jsonl"),
     data: at("data.jsonl"),

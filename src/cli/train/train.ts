@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { runsFolder, runsOption } from "../../command-line.ts";
 import { sourceOf } from "../../environments/tasks.ts";
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
+import { layoutOf } from "../../runs/layout.ts";
 import type { Recipe } from "../../recipes/schema.ts";
 import { findRecipe, shippedFolder } from "../../recipes/shipped.ts";
 import { showPath } from "../../recipes/tree.ts";
@@ -108,7 +109,10 @@ async function trainWith(
   directory: string,
   stop: AbortSignal,
 ): Promise<TrainOutcome> {
-  const engine = await resolved.configuredEngine.open({ run: path.basename(directory) });
+  const engine = await resolved.configuredEngine.open({
+    run: path.basename(directory),
+    log: layoutOf(directory).engineLog,
+  });
   reporter.watch?.(engine);
   try {
     return await train({ ...resolved, directory, engine, onEvent: reporter.listen, stop });

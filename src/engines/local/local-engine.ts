@@ -42,25 +42,24 @@ import type {
   EngineCapabilities,
 } from "../engine.ts";
 import { VerbOrder } from "../verb-order.ts";
-import { flatten, lossResult, nativeRequest, sampledSequences } from "./flat-data.ts";
+import { vocabularyBytes } from "../vocabulary-bytes.ts";
+import {
+  flatten,
+  flatRequest,
+  lossResult,
+  sampledSequences,
+  type FlatBatch,
+  type FlatResult,
+} from "../flat-data.ts";
 import {
   Jobs,
   nativeBuild,
   startNativeEngine,
-  type FlatBatch,
-  type NativeLossResult,
   type Precision,
   type StartJob,
   type TensorKind,
 } from "./native.ts";
-import {
-  Loader,
-  openPolicyWeights,
-  policyInfo,
-  vocabularyBytes,
-  type LoadedModel,
-  type Policy,
-} from "./policies.ts";
+import { Loader, openPolicyWeights, policyInfo, type LoadedModel, type Policy } from "./policies.ts";
 import {
   checkReplaceable,
   openOptimizerFile,
@@ -70,7 +69,7 @@ import {
   pathOf,
   savedPolicy,
   type OptimizerFile,
-} from "./saved.ts";
+} from "../saved.ts";
 
 export interface LocalEngineOptions {
   /** Absent or 0: one per processor. Results are reproducible bit for bit for the same number. */
@@ -153,7 +152,7 @@ export class LocalEngine implements Engine {
       checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       const { version, model } = policy;
-      const native = nativeRequest(request, model.description.shape.maxLength);
+      const native = flatRequest(request, model.description.shape.maxLength);
       const prepared = native.stopStrings.length > 0 ? this.#prepareStopStrings(model) : undefined;
       const [samples] = await Promise.all([
         this.#run((engine, job) => engine.sample(job, native), signal),
@@ -371,7 +370,7 @@ export class LocalEngine implements Engine {
     data: readonly Datum[],
     loss: Loss | undefined,
     options: Cancellable,
-    start: (batch: FlatBatch) => StartJob<NativeLossResult>,
+    start: (batch: FlatBatch) => StartJob<FlatResult>,
   ): () => Promise<LossResult> {
     return async () => {
       checkCancellable(options);

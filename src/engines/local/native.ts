@@ -7,60 +7,10 @@ import { TroupeError, type ErrorCode } from "../../errors.ts";
 import type { ModelShape } from "../../models/model-config.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
 import type { AdamOptions, Loss } from "../engine.ts";
+import type { FlatBatch, FlatRequest, FlatResult, FlatSamples } from "../flat-data.ts";
 
 export type Precision = "float32" | "bfloat16";
 export type TensorKind = "weight" | "gradient" | "moment1" | "moment2";
-
-/** For d data and c continuations in total; see native/binding/arguments.h. */
-export interface FlatBatch {
-  readonly policies: readonly string[];
-  readonly policyOf: Int32Array;
-  readonly promptLengths: Int32Array;
-  readonly continuationCounts: Int32Array;
-  readonly continuationLengths: Int32Array;
-  readonly tokens: Int32Array;
-  readonly weights?: Float32Array;
-  readonly advantages?: Float32Array;
-  readonly logprobs?: Float32Array;
-  readonly reference?: Float32Array;
-  readonly penalties?: Float32Array;
-  readonly targets?: Float32Array;
-  readonly values?: Float32Array;
-}
-
-export interface NativeSampleRequest {
-  readonly policy: string;
-  readonly prompt: Int32Array;
-  readonly count: number;
-  readonly maxTokens: number;
-  readonly temperature: number;
-  readonly topK: number;
-  readonly topP: number;
-  readonly seed: number;
-  readonly stopTokens: Int32Array;
-  readonly stopStrings: readonly string[];
-}
-
-export interface NativeSamples {
-  readonly tokens: Int32Array;
-  readonly logprobs: Float32Array;
-  readonly lengths: Int32Array;
-  readonly stopped: Uint8Array;
-}
-
-export interface NativeLossResult {
-  readonly loss: number;
-  readonly tokens: number;
-  readonly entropy: number;
-  readonly kl: number;
-  readonly referenceKl: number;
-  readonly clipped: number;
-  /** Of all continuations: log-probabilities, or a critic's values. */
-  readonly outputs: Float32Array;
-  /** If they were asked for: `top` for each number of `outputs`. */
-  readonly topTokens?: Int32Array;
-  readonly topLogprobs?: Float32Array;
-}
 
 /** Jobs take effect in the order of the calls. `job` is the number for `cancel`, used once, from 1. */
 export interface NativeEngine {
@@ -94,9 +44,9 @@ export interface NativeEngine {
   setStepCount(job: number, policy: string, count: number): Promise<void>;
   setTokenBytes(job: number, model: string, table: { bytes: Uint8Array; lengths: Int32Array }): Promise<void>;
 
-  sample(job: number, request: NativeSampleRequest): Promise<NativeSamples>;
-  forward(job: number, data: FlatBatch, top?: number): Promise<NativeLossResult>;
-  forwardBackward(job: number, data: FlatBatch, loss: Loss): Promise<NativeLossResult>;
+  sample(job: number, request: FlatRequest): Promise<FlatSamples>;
+  forward(job: number, data: FlatBatch, top?: number): Promise<FlatResult>;
+  forwardBackward(job: number, data: FlatBatch, loss: Loss): Promise<FlatResult>;
   /** The gradient's norm before clipping. */
   optimizerStep(job: number, policy: string, adam: AdamOptions): Promise<number>;
   zeroGradients(job: number, policy: string): Promise<void>;

@@ -7,9 +7,8 @@ import {
   checkAdapterConfig,
   openAdapterWeights,
   initialAdapterTensor,
-  readAdapterOptions,
 } from "../../models/adapter-directory.ts";
-import { checkAdapterOptions, type AdapterOptions } from "../../models/adapter-options.ts";
+import type { AdapterOptions } from "../../models/adapter-options.ts";
 import { checkSameShape } from "../../models/model-config.ts";
 import {
   describeModel,
@@ -23,10 +22,9 @@ import {
 } from "../../models/model-directory.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
 import { readWeights, type Weights } from "../../models/weights.ts";
-import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { PolicyInfo, PolicyName, PolicyOptions } from "../engine.ts";
 import type { Jobs, StartJob } from "./native.ts";
-import { directoryOf } from "./saved.ts";
+import { making, type Making } from "../saved.ts";
 
 /** A model in the engine's memory: a policy, or the base that adapters share. */
 export interface LoadedModel {
@@ -248,33 +246,6 @@ export class Loader {
   }
 }
 
-/** What to make, with the directories of saved weights. */
-interface Making {
-  readonly name: string;
-  readonly model: string;
-  /** Where its weights are, or those of a fresh adapter's base. */
-  readonly directory: string;
-  readonly adapter: AdapterOptions | null;
-  readonly valueHead: boolean;
-  readonly version: number;
-}
-
-function making({ name, model: given, from, adapter, valueHead = false }: PolicyOptions): Making {
-  const model = typeof given === "string" ? given : directoryOf(given);
-  const directory = from === undefined ? model : directoryOf(from);
-  const stored = from ?? (typeof given === "string" ? undefined : given);
-  const common = { name, model, directory, valueHead, version: stored?.saved.version ?? 0 };
-  if (adapter !== undefined) checkAdapterOptions(adapter);
-  if (!holdsAdapter(directory)) {
-    if (adapter === undefined || from === undefined) return { ...common, adapter: adapter ?? null };
-    throw new TroupeError("bad_model", `${directory} contains no adapter, but the policy ${name} is one.`);
-  }
-  // The requested settings, which the directory must match, or else those of the directory.
-  const options = adapter ?? readAdapterOptions(directory);
-  checkAdapterConfig(directory, options, valueHead ? undefined : false);
-  return { ...common, adapter: options };
-}
-
 /** Rejects what cannot fit into this machine's (or container's) memory, before anything is allocated. */
 export function checkMemory(what: string, bytes: number): void {
   const limit = Math.min(totalmem(), process.constrainedMemory() || Infinity);
@@ -285,23 +256,4 @@ export function checkMemory(what: string, bytes: number): void {
 
 function gigabytes(bytes: number): string {
   return (bytes / 2 ** 30).toFixed(1);
-}
-
-/**
- * The bytes of each of the model's tokens, for stop strings. Ids beyond the tokenizer's own (a padded vocabulary) have
- * none. @throws TroupeError `unsupported` without a usable tokenizer in the directory
- */
-export function vocabularyBytes(directory: string, size: number): { bytes: Uint8Array; lengths: Int32Array } {
-  try {
-    const { bytes, lengths } = loadTokenizer(directory).allTokenBytes();
-    const padded = new Int32Array(size);
-    padded.set(lengths.subarray(0, size));
-    const used = padded.reduce((sum, length) => sum + length, 0);
-    return { bytes: bytes.subarray(0, used), lengths: padded };
-  } catch (cause) {
-    const fix = "Put the model's tokenizer.json there, or use stopTokens";
-    throw new TroupeError("unsupported", `Stop strings need the tokenizer of ${directory}. ${fix}.`, {
-      cause,
-    });
-  }
 }

@@ -142,7 +142,7 @@ export function lossesOf(name: string): [string, Loss][] {
  * number.
  */
 export async function farGradients(
-  engine: LocalEngine,
+  engine: Pick<LocalEngine, "readTensor">,
   expected: SafetensorsFile,
   prefix: string,
 ): Promise<string[]> {
@@ -161,7 +161,7 @@ export async function farGradients(
  * full step size (at worst 1.3e-4 of the largest). So whole tensors are compared.
  */
 export async function farAfterTenSteps(
-  engine: LocalEngine,
+  engine: Pick<LocalEngine, "readTensor" | "forwardBackward" | "optimStep">,
   expected: SafetensorsFile,
   data: readonly Datum[],
   loss: Loss,

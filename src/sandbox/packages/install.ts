@@ -1,7 +1,7 @@
 /** Installs a set of packages with pip, from the index that the user has configured. */
-import { spawn } from "node:child_process";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fillEnvironment, makeEnvironment, pythonVersion } from "../../calls/virtual-environment.ts";
 import { TroupeError } from "../../errors.ts";
 import { makeDirectory } from "../../runs/durable.ts";
 import { acquireLock } from "../../runs/lock.ts";
@@ -62,13 +62,11 @@ function rejectHidden(folder: string): void {
 }
 
 async function supportedVersion(set: PackageSet, python: string): Promise<string> {
-  const ask = "import sys, venv, ensurepip; print('.'.join(map(str, sys.version_info[:3])))";
-  const answer = await ran(python, ["-I", "-c", ask]).catch((error: Error) => {
+  const version = await pythonVersion(python).catch((error: Error) => {
     throw failed(
       `${python} cannot make a virtual environment (${error.message}); install Python with venv and pip (apt-get install python3-venv), or name another interpreter with TROUPE_PYTHON`,
     );
   });
-  const version = answer.trim();
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const { oldestPython, newestPython } = packageSets[set];
   const isSupported = major === 3 && minor >= oldestPython[1] && minor <= newestPython[1];
@@ -80,39 +78,14 @@ async function supportedVersion(set: PackageSet, python: string): Promise<string
 
 async function fill(set: PackageSet, folder: string, python: string, onLine: (line: string) => void) {
   onLine(`creating a virtual environment in ${folder}`);
-  await ran(python, ["-m", "venv", folder]).catch((error: Error) => {
+  await makeEnvironment(python, folder).catch((error: Error) => {
     throw failed(`no virtual environment can be created in ${folder}: ${error.message}`);
   });
-  const { requirements } = packageSets[set];
-  const flags = ["--disable-pip-version-check", "--no-input", "--only-binary", ":all:", "--no-deps"];
-  const pip = ["-m", "pip", "install", ...flags, ...requirements];
-  await ran(path.join(folder, "bin", "python"), pip, onLine).catch((error: Error) => {
+  const { requirements, summary } = packageSets[set];
+  await fillEnvironment(folder, { requirements, flags: ["--no-deps"], onLine }).catch((error: Error) => {
     throw failed(
-      `pip cannot install ${packageSets[set].summary}: ${error.message}\npip uses the index of your configuration (pip config list, PIP_INDEX_URL); repeat the command once it can be reached`,
+      `pip cannot install ${summary}: ${error.message}\npip uses the index of your configuration (pip config list, PIP_INDEX_URL); repeat the command once it can be reached`,
     );
-  });
-}
-
-const longestError = 2000;
-
-/** Standard output; rejects with the last lines of the error if it fails. */
-function ran(command: string, given: readonly string[], onLine?: (line: string) => void): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, given, { stdio: ["ignore", "pipe", "pipe"] });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout = (stdout + text).slice(-100_000);
-      for (const line of text.split("\n").filter((one) => /^(Collecting|Installing)/.test(one)))
-        onLine?.(line);
-    });
-    child.stderr
-      .setEncoding("utf8")
-      .on("data", (text: string) => (stderr = (stderr + text).slice(-longestError)));
-    child.once("error", reject);
-    child.once("close", (code) => {
-      if (code === 0) resolve(stdout);
-      else reject(new Error(stderr.trim() || `exit code ${code}`));
-    });
   });
 }
 

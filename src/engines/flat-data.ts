@@ -1,6 +1,6 @@
-/** Data of the verbs as the native engine's few flat arrays, checked, and its results as those of the verbs. */
-import { TroupeError } from "../../errors.ts";
-import { checkData, fieldsOf, policiesOf, checkTokens, type Field, type NumberField } from "../checks.ts";
+/** Data of the verbs as a few flat arrays, checked, and results in that form as those of the verbs. */
+import { TroupeError } from "../errors.ts";
+import { checkData, fieldsOf, policiesOf, checkTokens, type Field, type NumberField } from "./checks.ts";
 import type {
   Datum,
   Loss,
@@ -9,8 +9,58 @@ import type {
   LossResult,
   PolicyName,
   TopTokens,
-} from "../engine.ts";
-import type { FlatBatch, NativeSampleRequest, NativeSamples, NativeLossResult } from "./native.ts";
+} from "./engine.ts";
+
+/** For d data and c continuations in total; see native/binding/arguments.h. */
+export interface FlatBatch {
+  readonly policies: readonly string[];
+  readonly policyOf: Int32Array;
+  readonly promptLengths: Int32Array;
+  readonly continuationCounts: Int32Array;
+  readonly continuationLengths: Int32Array;
+  readonly tokens: Int32Array;
+  readonly weights?: Float32Array;
+  readonly advantages?: Float32Array;
+  readonly logprobs?: Float32Array;
+  readonly reference?: Float32Array;
+  readonly penalties?: Float32Array;
+  readonly targets?: Float32Array;
+  readonly values?: Float32Array;
+}
+
+export interface FlatRequest {
+  readonly policy: string;
+  readonly prompt: Int32Array;
+  readonly count: number;
+  readonly maxTokens: number;
+  readonly temperature: number;
+  readonly topK: number;
+  readonly topP: number;
+  readonly seed: number;
+  readonly stopTokens: Int32Array;
+  readonly stopStrings: readonly string[];
+}
+
+export interface FlatSamples {
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly lengths: Int32Array;
+  readonly stopped: Uint8Array;
+}
+
+export interface FlatResult {
+  readonly loss: number;
+  readonly tokens: number;
+  readonly entropy: number;
+  readonly kl: number;
+  readonly referenceKl: number;
+  readonly clipped: number;
+  /** Of all continuations: log-probabilities, or a critic's values. */
+  readonly outputs: Float32Array;
+  /** If they were asked for: `top` for each number of `outputs`. */
+  readonly topTokens?: Int32Array;
+  readonly topLogprobs?: Float32Array;
+}
 
 /**
  * `loss` absent: for log-probabilities alone. @throws TroupeError `bad_arguments` for wrong types, `bad_shape` for
@@ -65,10 +115,10 @@ function concatenate<T extends Int32Array | Float32Array>(
 }
 
 /**
- * Fills in defaults and checks what the native engine does not. A sequence ends at the model's last position; a prompt
- * that leaves no room is rejected by the native engine.
+ * Fills in defaults and checks what the engine below does not. A sequence ends at the model's last position; a prompt
+ * that leaves no room is rejected there.
  */
-export function nativeRequest(request: SampleRequest, maxLength: number): NativeSampleRequest {
+export function flatRequest(request: SampleRequest, maxLength: number): FlatRequest {
   checkTokens(request.prompt, "prompt");
   const { policy, prompt, count, temperature, seed } = request;
   const room = maxLength - prompt.length;
@@ -91,7 +141,7 @@ export function nativeRequest(request: SampleRequest, maxLength: number): Native
   };
 }
 
-export function sampledSequences(samples: NativeSamples, policyVersion: number): SampledSequence[] {
+export function sampledSequences(samples: FlatSamples, policyVersion: number): SampledSequence[] {
   let at = 0;
   return Array.from(samples.lengths, (length, i) => {
     at += length;
@@ -108,7 +158,7 @@ export function sampledSequences(samples: NativeSamples, policyVersion: number):
 export function lossResult(
   data: readonly Datum[],
   batch: FlatBatch,
-  { outputs, referenceKl, topTokens, topLogprobs, ...sums }: NativeLossResult,
+  { outputs, referenceKl, topTokens, topLogprobs, ...sums }: FlatResult,
   critics: ReadonlySet<PolicyName>,
 ): LossResult {
   const { logprobs, values } = perContinuation(data, outputs, critics);

@@ -1,13 +1,18 @@
-/** Saved policies in the file system: a model directory, and for a checkpoint `NAME.optimizer` next to it. */
+/**
+ * Policies in the file system: what to make one of, and how it is saved: a model directory, and for a checkpoint
+ * `NAME.optimizer` next to it.
+ */
 import { lstat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { TroupeError } from "../../errors.ts";
-import { writeSafetensorsDurably, type TensorToWrite } from "../../models/safetensors-write.ts";
-import { openSafetensors, type TensorInfo, type SafetensorsFile } from "../../models/safetensors.ts";
-import { checkWeights, type Weights } from "../../models/weights.ts";
-import { ifPresent, isUnreadable } from "../../present.ts";
-import type { SavedPolicy, SavePlace, StoredPolicy } from "../engine.ts";
-import type { TensorKind } from "./native.ts";
+import { TroupeError } from "../errors.ts";
+import { holdsAdapter } from "../models/adapter-base.ts";
+import { checkAdapterConfig, readAdapterOptions } from "../models/adapter-directory.ts";
+import { checkAdapterOptions, type AdapterOptions } from "../models/adapter-options.ts";
+import { writeSafetensorsDurably, type TensorToWrite } from "../models/safetensors-write.ts";
+import { openSafetensors, type TensorInfo, type SafetensorsFile } from "../models/safetensors.ts";
+import { checkWeights, type Weights } from "../models/weights.ts";
+import { ifPresent, isUnreadable } from "../present.ts";
+import type { PolicyOptions, SavedPolicy, SavePlace, StoredPolicy } from "./engine.ts";
 
 /** @throws TroupeError `bad_arguments` if the name is not a file name */
 export function pathOf({ folder, name }: SavePlace): string {
@@ -22,6 +27,34 @@ export function directoryOf({ saved, folder }: StoredPolicy): string {
   return join(folder, saved.location);
 }
 
+/** What to make, with the directories of saved weights. */
+export interface Making {
+  readonly name: string;
+  readonly model: string;
+  /** Where its weights are, or those of a fresh adapter's base. */
+  readonly directory: string;
+  readonly adapter: AdapterOptions | null;
+  readonly valueHead: boolean;
+  readonly version: number;
+}
+
+/** @throws TroupeError `bad_arguments`, `bad_model` if the directory has another adapter than asked for */
+export function making({ name, model: given, from, adapter, valueHead = false }: PolicyOptions): Making {
+  const model = typeof given === "string" ? given : directoryOf(given);
+  const directory = from === undefined ? model : directoryOf(from);
+  const stored = from ?? (typeof given === "string" ? undefined : given);
+  const common = { name, model, directory, valueHead, version: stored?.saved.version ?? 0 };
+  if (adapter !== undefined) checkAdapterOptions(adapter);
+  if (!holdsAdapter(directory)) {
+    if (adapter === undefined || from === undefined) return { ...common, adapter: adapter ?? null };
+    throw new TroupeError("bad_model", `${directory} contains no adapter, but the policy ${name} is one.`);
+  }
+  // The requested settings, which the directory must match, or else those of the directory.
+  const options = adapter ?? readAdapterOptions(directory);
+  checkAdapterConfig(directory, options, valueHead ? undefined : false);
+  return { ...common, adapter: options };
+}
+
 export function optimizerFile(directory: string): string {
   return `${directory}.optimizer`;
 }
@@ -31,7 +64,7 @@ export function savedPolicy(kind: SavedPolicy["kind"], { name }: SavePlace, vers
 }
 
 const kind = "troupe optimizer";
-const moments = ["moment1", "moment2"] as const satisfies readonly TensorKind[];
+const moments = ["moment1", "moment2"] as const;
 
 export interface StoredMoment {
   readonly moment: (typeof moments)[number];

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fixtures, fixtureTokenizer } from "../../text/testing/fixtures.ts";
-import { vocabularyBytes } from "./policies.ts";
+import { fixtures, fixtureTokenizer } from "../text/testing/fixtures.ts";
+import { vocabularyBytes } from "./vocabulary-bytes.ts";
 
 const directory = join(fixtures, "qwen3");
 const tokenizer = fixtureTokenizer("qwen3");

@@ -1,0 +1,53 @@
+"""
+Started by src/engines/torch/worker.ts with its options as JSON in the only argument. Requests and results are frames on
+the pipes; whatever else is printed goes to standard error. It ends with its parent: then its input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+_out = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)
+# Results must not depend on where in memory an operand is. Read when the libraries are loaded.
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
+
+import json  # noqa: E402
+import queue  # noqa: E402
+
+from .frames import Message, Writer, read_message  # noqa: E402
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    requests: queue.Queue[Message] = queue.Queue()
+    cancelled: set[int] = set()
+    writer = Writer(_out)
+    threading.Thread(target=_read, args=(requests, cancelled), daemon=True).start()
+    try:
+        from .worker import Worker
+    except ImportError as error:
+        writer.write({"id": 0, "error": {"code": "no_engine", "message": f"{sys.executable}: {error}"}})
+        sys.exit(1)
+    Worker(options, requests, cancelled, writer).run()
+
+
+def _read(requests: "queue.Queue[Message]", cancelled: set[int]) -> None:
+    while True:
+        message = read_message(sys.stdin.buffer)
+        if message is None:
+            # Nobody is left for whom to compute; the main thread may be deep in a product of matrices.
+            os._exit(0)
+        if message.header["verb"] == "cancel":
+            cancelled.add(message.header["target"])
+        requests.put(message)
+
+
+main()

@@ -1,0 +1,103 @@
+"""LoRA adapters (arXiv:2106.09685) of several policies on the linear layers of one frozen model."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Iterator, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .errors import EngineError
+
+# The adapter of all tokens of a pass, or that of each row. A plain global: recomputed layers may run on another thread.
+_active: str | list[str] | None = None
+
+
+@contextmanager
+def adapted(active: str | list[str] | None) -> Iterator[None]:
+    global _active
+    before, _active = _active, active
+    try:
+        yield
+    finally:
+        _active = before
+
+
+class Pair(nn.Module):
+    """A [rank, inputs] and B [outputs, rank], in float32."""
+
+    def __init__(self, inputs: int, outputs: int, rank: int, alpha: float, device: torch.device) -> None:
+        super().__init__()
+        self.a = nn.Parameter(torch.zeros(rank, inputs, device=device))
+        self.b = nn.Parameter(torch.zeros(outputs, rank, device=device))
+        self.scale = alpha / rank
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        dtype = inputs.dtype
+        return F.linear(F.linear(inputs, self.a.to(dtype)), self.b.to(dtype)) * self.scale
+
+
+class AdaptedLinear(nn.Module):
+    """A linear layer, and what each adapter adds to it."""
+
+    def __init__(self, base: nn.Linear) -> None:
+        super().__init__()
+        self.base = base
+        self.pairs = nn.ModuleDict()
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        result = self.base(inputs)
+        if _active is None:
+            return result
+        if isinstance(_active, str):
+            pair = self._pair(_active)
+            return result if pair is None else result + pair(inputs)
+        # For all rows at once: the shapes, and so the numbers, do not depend on which rows an adapter has.
+        for name in sorted(set(_active)):
+            pair = self._pair(name)
+            if pair is None:
+                continue
+            rows = torch.tensor([each == name for each in _active], device=inputs.device)
+            result = result + torch.where(rows.view(-1, *[1] * (inputs.dim() - 1)), pair(inputs), 0)
+        return result
+
+    def _pair(self, name: str) -> nn.Module | None:
+        return self.pairs[name] if name in self.pairs else None
+
+
+def add_adapter(
+    trunk: nn.Module, prefix: str, name: str, rank: int, alpha: float, targets: Sequence[str]
+) -> dict[str, nn.Parameter]:
+    """The adapter's parameters, by PEFT's names. @param prefix of the trunk's modules in the whole model."""
+    found: dict[str, nn.Parameter] = {}
+    seen: set[str] = set()
+    for place, module in list(trunk.named_modules()):
+        last = place.rpartition(".")[2]
+        if last not in targets or not isinstance(module, (nn.Linear, AdaptedLinear)):
+            continue
+        seen.add(last)
+        if isinstance(module, nn.Linear):
+            module = AdaptedLinear(module)
+            parent, _, own = place.rpartition(".")
+            setattr(trunk.get_submodule(parent), own, module)
+        base = module.base
+        pair = Pair(base.in_features, base.out_features, rank, alpha, base.weight.device)
+        module.pairs[name] = pair
+        for letter, parameter in (("A", pair.a), ("B", pair.b)):
+            found[f"base_model.model.{prefix}{place}.lora_{letter}.weight"] = parameter
+    missing = [target for target in targets if target not in seen]
+    if missing:
+        linear = {place.rpartition(".")[2] for place, module in trunk.named_modules() if isinstance(module, nn.Linear)}
+        linear = {place.rpartition(".")[2] for place, module in trunk.named_modules() if isinstance(module, AdaptedLinear)} | linear
+        remove_adapter(trunk, name)
+        known = ", ".join(sorted(linear - {"base"}))
+        raise EngineError("bad_arguments", f"the model has no linear layer {missing[0]} to adapt; it has {known}")
+    return found
+
+
+def remove_adapter(trunk: nn.Module, name: str) -> None:
+    for module in trunk.modules():
+        if isinstance(module, AdaptedLinear) and name in module.pairs:
+            del module.pairs[name]

@@ -1,0 +1,242 @@
+"""
+Attention for every model of transformers that asks its attention interface. What attends to what is not a mask but a
+layout, set around a pass of the model: packed sequences without padding, whose continuations share a prompt, or one new
+token for each row of a batch with cached keys and values.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Iterator, Protocol, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import AttentionInterface
+
+from .errors import EngineError
+
+NAME = "troupe"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a layer scores: its factor, how far back it sees, and the bound of its scores."""
+
+    scaling: float
+    window: int | None
+    softcap: float | None
+
+
+class Layout(Protocol):
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
+        """[batch, heads, tokens, size] each, fewer heads for keys and values; the result has the query's shape."""
+        ...
+
+
+# One at a time. A plain global: recomputed layers may run on another thread.
+_current: Layout | None = None
+
+
+@contextmanager
+def laid_out(layout: Layout) -> Iterator[None]:
+    global _current
+    before, _current = _current, layout
+    try:
+        yield
+    finally:
+        _current = before
+
+
+def _interface(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    layer = int(module.layer_idx)
+    if _current is None:
+        raise EngineError("internal", "attention without a layout")
+    if others.get("s_aux") is not None or others.get("position_bias") is not None:
+        raise EngineError("unsupported", "its attention has sinks or a position bias")
+    _check_window(module, layer, sliding_window)
+    rule = Rule(scaling if scaling is not None else query.shape[-1] ** -0.5, sliding_window, softcap)
+    return _current.attend(layer, query, key, value, rule).transpose(1, 2).contiguous(), None
+
+
+def _check_window(module: torch.nn.Module, layer: int, window: int | None) -> None:
+    """A model whose window is only in its mask would see too much, in silence."""
+    config = module.config
+    types = getattr(config, "layer_types", None)
+    kind = types[layer] if types is not None else None
+    if kind is None:
+        has_window = getattr(config, "sliding_window", None) is not None and getattr(config, "use_sliding_window", True)
+    elif kind in ("full_attention", "sliding_attention"):
+        has_window = kind == "sliding_attention"
+    else:
+        raise EngineError("unsupported", f"its layers have {kind}")
+    if has_window and window is None:
+        raise EngineError("unsupported", "its attention does not say how far back it sees")
+
+
+AttentionInterface.register(NAME, _interface)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A prompt and its continuations, one after the other from `start`."""
+
+    start: int
+    prompt: int
+    continuations: tuple[int, ...]
+
+
+class Packed:
+    """Pieces in one row. `capture` keeps the keys and values of every layer."""
+
+    def __init__(self, pieces: Sequence[Piece], capture: bool = False) -> None:
+        self._pieces = pieces
+        self._masks: dict[tuple[int, int, int | None], Tensor] = {}
+        self.captured: dict[int, tuple[Tensor, Tensor]] | None = {} if capture else None
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
+        if self.captured is not None:
+            self.captured[layer] = (key.detach(), value.detach())
+        parts: list[Tensor] = []
+        for piece in self._pieces:
+            parts.extend(self._piece(piece, query, key, value, rule))
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
+
+    def _piece(self, piece: Piece, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Iterator[Tensor]:
+        start, end = piece.start, piece.start + piece.prompt
+        if len(piece.continuations) == 1:
+            # As if it were one sequence.
+            end += piece.continuations[0]
+            yield self._from(0, *(each[:, :, start:end] for each in (query, key, value)), rule)
+            return
+        own = [each[:, :, start:end] for each in (query, key, value)]
+        yield self._from(0, *own, rule)
+        at = end
+        for length in piece.continuations:
+            more = [each[:, :, at : at + length] for each in (query, key, value)]
+            keys, values = (torch.cat([own[i], more[i]], dim=2) for i in (1, 2))
+            yield self._from(piece.prompt, more[0], keys, values, rule)
+            at += length
+
+    def _from(self, before: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
+        """Queries that follow `before` tokens of which they see the keys."""
+        length = query.shape[2]
+        window = rule.window if rule.window is not None and rule.window < before + length else None
+        plain = before == 0 and window is None
+        if rule.softcap is None:
+            mask = None if plain else self._mask(before, length, window, query.device)
+            return F.scaled_dot_product_attention(
+                query, key, value, attn_mask=mask, is_causal=plain, scale=rule.scaling, enable_gqa=True
+            )
+        groups = query.shape[1] // key.shape[1]
+        key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+        scores = query.float() @ key.float().transpose(2, 3) * rule.scaling
+        scores = torch.tanh(scores / rule.softcap) * rule.softcap
+        mask = self._mask(before, length, window, query.device)
+        return scores.masked_fill(~mask, -torch.inf).softmax(-1).to(value.dtype) @ value
+
+    def _mask(self, before: int, length: int, window: int | None, device: torch.device) -> Tensor:
+        found = self._masks.get((before, length, window))
+        if found is None:
+            own = torch.arange(before, before + length, device=device)[:, None]
+            others = torch.arange(before + length, device=device)[None]
+            found = others <= own
+            if window is not None:
+                found &= others > own - window
+            self._masks[before, length, window] = found
+        return found
+
+
+class Rows:
+    """
+    Keys and values of a fixed number of sequences, one row each. Every product has the same shape whatever the other rows
+    are and however long: so a row's numbers never depend on its neighbours.
+    """
+
+    BLOCK = 128
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.capacity = 0
+        self._keys: dict[int, Tensor] = {}
+        self._values: dict[int, Tensor] = {}
+        self._lengths: Tensor | None = None
+        self._longest = 0
+
+    @property
+    def bytes(self) -> int:
+        return sum(each.nbytes for each in [*self._keys.values(), *self._values.values()])
+
+    def fill(self, row: int, captured: dict[int, tuple[Tensor, Tensor]], start: int, end: int) -> None:
+        """Puts the keys and values of a prompt into a row."""
+        self.capacity = max(self.capacity, self.BLOCK)
+        for layer, (key, value) in captured.items():
+            if layer not in self._keys:
+                shape = (self.rows, key.shape[1], self.capacity, key.shape[3])
+                self._keys[layer], self._values[layer] = key.new_zeros(shape), value.new_zeros(*shape[:3], value.shape[3])
+        self.reserve(end - start)
+        for layer, (key, value) in captured.items():
+            self._keys[layer][row, :, : end - start] = key[0, :, start:end]
+            self._values[layer][row, :, : end - start] = value[0, :, start:end]
+
+    def reserve(self, length: int) -> None:
+        """Room for so many tokens in each row."""
+        if length <= self.capacity:
+            return
+        blocks = max(-(-length // self.BLOCK), 2 * self.capacity // self.BLOCK)
+        self.capacity = blocks * self.BLOCK
+        for cache in (self._keys, self._values):
+            for layer, held in cache.items():
+                wider = held.new_zeros(held.shape[0], held.shape[1], self.capacity, held.shape[3])
+                wider[:, :, : held.shape[2]] = held
+                cache[layer] = wider
+
+    def advance(self, lengths: Sequence[int], device: torch.device) -> None:
+        """The next pass adds one token to each row, after so many."""
+        self._longest = max(lengths) + 1
+        self.reserve(self._longest)
+        self._lengths = torch.tensor(lengths, device=device)
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
+        keys, values, lengths = self._keys[layer], self._values[layer], self._lengths
+        assert lengths is not None
+        rows = torch.arange(self.rows, device=query.device)
+        keys[rows, :, lengths] = key[:, :, 0]
+        values[rows, :, lengths] = value[:, :, 0]
+        heads = keys.shape[1]
+        grouped = query.reshape(self.rows * heads, -1, query.shape[-1])
+        blocks = [
+            (each[:, :, at : at + self.BLOCK].flatten(0, 1) for each in (keys, values))
+            for at in range(0, self._longest, self.BLOCK)
+        ]
+        scores, contents = [], []
+        for block_keys, block_values in blocks:
+            scores.append((grouped @ block_keys.transpose(1, 2)).float() * rule.scaling)
+            contents.append(block_values)
+        whole = torch.cat(scores, dim=2).view(self.rows, heads, grouped.shape[1], -1)
+        if rule.softcap is not None:
+            whole = torch.tanh(whole / rule.softcap) * rule.softcap
+        places = torch.arange(whole.shape[-1], device=query.device)[None]
+        seen = places <= lengths[:, None]
+        if rule.window is not None:
+            seen &= places > lengths[:, None] - rule.window
+        whole = whole.masked_fill(~seen[:, None, None], -torch.inf)
+        weights = torch.exp(whole - whole.amax(-1, keepdim=True)).view(self.rows * heads, grouped.shape[1], -1)
+        # Blocks are added in order, so that those after a row's end add exact zeros.
+        total, sums = None, None
+        for block, content in zip(weights.split(self.BLOCK, dim=2), contents):
+            part, count = block.to(content.dtype) @ content, block.sum(-1, keepdim=True)
+            total, sums = (part.float(), count) if total is None else (total + part, sums + count)
+        assert total is not None and sums is not None
+        return (total / sums).to(query.dtype).view(query.shape)

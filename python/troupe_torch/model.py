@@ -1,0 +1,229 @@
+"""A language model of transformers as this engine uses it: a trunk that gives states, and a head that gives scores."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
+from transformers.modeling_outputs import BaseModelOutputWithPast
+
+from . import attention
+from .attention import Packed, Piece, Rows, laid_out
+from .errors import EngineError
+
+CRITIC = "ForTokenClassification"
+
+
+class Model:
+    """`critic`: whether the directory holds a critic, which has no scores."""
+
+    def __init__(self, directory: Path, dtype: torch.dtype, device: torch.device) -> None:
+        self.directory = directory
+        self.source = read_json(directory / "config.json")
+        self.critic = any(str(name).endswith(CRITIC) for name in self.source.get("architectures") or [])
+        config = _config(directory)
+        self.max_length = _max_length(config, directory)
+        self.vocabulary: int = config.vocab_size
+        self.device = device
+        self.dtype = dtype
+        self.hidden_size: int = config.hidden_size
+        self.take(_load(directory, config, dtype, self.critic).to(device).eval().requires_grad_(False))
+        _prove(self)
+
+    def take(self, whole: nn.Module) -> None:
+        self.whole = whole
+        self.trunk: nn.Module = whole.base_model
+        if self.trunk is whole:
+            raise EngineError("unsupported", f"{self.directory}: its head cannot be told from its trunk")
+        self.prefix = f"{whole.base_model_prefix}."
+        self._head = _head_of(whole)
+
+    def states(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """[batch, tokens] → [batch, tokens, hidden]; within a layout."""
+        return self.trunk(input_ids=tokens, position_ids=positions, use_cache=False).last_hidden_state
+
+    def scores(self, states: Tensor) -> Tensor:
+        """[n, hidden] → [n, vocabulary] in float32, with whatever the model does to its scores."""
+        return self._head(inputs_embeds=states[:, None]).logits[:, 0].float()
+
+    def recompute_layers(self, enabled: bool) -> None:
+        """Layers are computed again for gradients, instead of being kept. Nothing else is different in training mode."""
+        self.whole.train(enabled)
+        if enabled:
+            self.whole.gradient_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
+        else:
+            self.whole.gradient_checkpointing_disable()
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise EngineError("bad_model", f"{file} cannot be read ({error}); expected a model directory") from error
+    if not isinstance(found, dict):
+        raise EngineError("bad_model", f"{file} is not a JSON object")
+    return found
+
+
+def _config(directory: Path) -> PretrainedConfig:
+    try:
+        config = AutoConfig.from_pretrained(directory, local_files_only=True)
+    except (ValueError, KeyError, OSError) as error:
+        raise EngineError("bad_model", f"{directory}/config.json: {_first_line(error)}") from error
+    # Dropout has no place in a policy gradient: the probabilities must be those that sampled.
+    for key, value in config.to_dict().items():
+        if (key.endswith(("dropout", "pdrop", "drop_rate", "layerdrop"))) and isinstance(value, float):
+            setattr(config, key, 0.0)
+    if getattr(config, "quantization_config", None) is not None:
+        raise EngineError("bad_model", f"{directory} is quantised; use its float weights")
+    return config
+
+
+def _max_length(config: PretrainedConfig, directory: Path) -> int:
+    longest = getattr(config, "max_position_embeddings", None)
+    if not isinstance(longest, int) or longest < 1:
+        raise EngineError("unsupported", f"{directory}/config.json does not say how long its sequences can be")
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    kind = rope.get("rope_type", rope.get("type"))
+    if kind in ("dynamic", "longrope"):
+        # Beyond it, the position of one token would change what those before it mean.
+        longest = min(longest, rope.get("original_max_position_embeddings") or longest)
+    return longest
+
+
+def _load(directory: Path, config: PretrainedConfig, dtype: torch.dtype, critic: bool) -> nn.Module:
+    try:
+        model, report = AutoModelForCausalLM.from_pretrained(
+            directory,
+            config=config,
+            dtype=dtype,
+            attn_implementation=attention.NAME,
+            local_files_only=True,
+            use_safetensors=True,
+            output_loading_info=True,
+        )
+    except EngineError:
+        raise
+    except Exception as error:  # transformers has many ways to reject a directory
+        raise EngineError("bad_model", f"{directory} cannot be loaded: {_first_line(error)}") from error
+    lost = sorted(str(name) for name in report["missing_keys"] if not (critic and str(name).startswith("lm_head")))
+    other = sorted(
+        str(name) for name in report["unexpected_keys"] if not str(name).startswith("score.") and "rotary" not in str(name)
+    )
+    if lost or other or report.get("mismatched_keys"):
+        what = f"lacks {lost[0]}" if lost else f"has {other[0]}" if other else "has tensors of another shape"
+        raise EngineError("bad_model", f"{directory} {what}; expected the weights of {type(model).__name__}")
+    return model
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:500]
+
+
+class _Given(nn.Module):
+    """Stands for a trunk whose states are known."""
+
+    def forward(self, inputs_embeds: Tensor, **_: Any) -> BaseModelOutputWithPast:
+        return BaseModelOutputWithPast(last_hidden_state=inputs_embeds)
+
+
+def _head_of(whole: nn.Module) -> nn.Module:
+    """The same model with given states instead of a trunk: so its scores are scaled and bounded as it does it itself."""
+    head = copy.copy(whole)
+    head._modules = dict(whole._modules)
+    head._modules[whole.base_model_prefix] = _Given()
+    return head
+
+
+@torch.no_grad()
+def _prove(model: Model) -> None:
+    """
+    Before a model is used, its own attention and ours must agree: on packed sequences that share a prompt, and token by
+    token. So a model that works in an unusual way is rejected, and not trained on wrong numbers.
+    """
+    if model.critic:
+        return
+    length = min(24, model.max_length)
+    generator = torch.Generator().manual_seed(1)
+    tokens = torch.randint(model.vocabulary, (length,), generator=generator).to(model.device)
+    prompt = max(1, length // 2)
+    middle = (prompt + length) // 2
+    if middle <= prompt or middle >= length:
+        return
+    own = _own_scores(model, tokens)
+    positions = torch.arange(length, device=model.device)
+    places = torch.cat([positions[:prompt], positions[prompt:middle], positions[prompt:length]])
+    packed = torch.cat([tokens[:middle], tokens[prompt:length]])
+    layout = Packed([Piece(0, prompt, (middle - prompt, length - prompt))], capture=True)
+    with laid_out(layout):
+        states = model.states(packed[None], places[None])[0]
+    _compare(model, model.scores(torch.cat([states[:prompt], states[middle:]])), own, "packed sequences")
+    assert layout.captured is not None
+    rows = Rows(2)
+    rows.fill(1, layout.captured, 0, prompt)
+    rows.fill(0, layout.captured, 0, 1)
+    found = []
+    for at in range(prompt, length):
+        lengths = [1, at]
+        rows.advance(lengths, model.device)
+        with laid_out(rows):
+            both = torch.stack([tokens[1], tokens[at]])[:, None]
+            found.append(model.states(both, torch.tensor(lengths, device=model.device)[:, None])[1])
+    _compare(model, model.scores(torch.cat(found)), own[prompt:], "sampling token by token")
+
+
+def _own_scores(model: Model, tokens: Tensor) -> Tensor:
+    whole = model.whole
+    whole.set_attn_implementation("eager")
+    try:
+        return whole(input_ids=tokens[None], use_cache=False).logits[0].float()
+    finally:
+        whole.set_attn_implementation(attention.NAME)
+
+
+def _compare(model: Model, found: Tensor, expected: Tensor, what: str) -> None:
+    difference = (found - expected).abs().max().item()
+    tolerance = (1e-3 if model.dtype == torch.float32 else 0.1) * max(1.0, expected.abs().max().item())
+    if difference <= tolerance:
+        return
+    kind = type(model.whole).__name__
+    raise EngineError(
+        "unsupported",
+        f"{model.directory}: {kind} computes other scores for {what} than on its own (they differ by "
+        f"{difference:.3g}), so this engine cannot train it",
+    )
+
+
+def stored_tensors(directory: Path, stem: str) -> dict[str, tuple[Path, tuple[int, ...]]]:
+    """The file and shape of each tensor in a directory. @param stem `model` or `adapter_model`"""
+    index = directory / f"{stem}.safetensors.index.json"
+    names = [f"{stem}.safetensors"]
+    if index.exists():
+        names = sorted(set(read_json(index).get("weight_map", {}).values()))
+    found: dict[str, tuple[Path, tuple[int, ...]]] = {}
+    for name in names:
+        try:
+            with safe_open(directory / name, "pt") as file:
+                for key in file.keys():
+                    found[key] = (directory / name, tuple(file.get_slice(key).get_shape()))
+        except Exception as error:
+            raise EngineError("bad_model", f"{directory / name} cannot be read: {_first_line(error)}") from error
+    return found
+
+
+def read_into(parameters: dict[str, nn.Parameter], stored: dict[str, tuple[Path, tuple[int, ...]]]) -> None:
+    """Fills the parameters, all of which must be stored, in their shape."""
+    files: dict[Path, list[str]] = {}
+    for name in parameters:
+        files.setdefault(stored[name][0], []).append(name)
+    for path, names in files.items():
+        with safe_open(path, "pt") as file:
+            for name in names:
+                with torch.no_grad():
+                    parameters[name].copy_(file.get_tensor(name))

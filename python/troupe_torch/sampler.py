@@ -1,0 +1,363 @@
+"""
+Sampling: sequences of all requests together, one token each at a time. A request's prompt is computed once, whatever the
+number of its sequences. Batches have a fixed number of rows, so that no number depends on what else is sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .adapters import adapted
+from .attention import Packed, Piece, Rows, laid_out
+from .errors import EngineError
+from .model import Model
+from .passes import Settings, check_tokens
+from .policy import Policy
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mix(z: np.ndarray) -> np.ndarray:
+    """SplitMix64's finaliser (Steele, Lea and Flood, 2014)."""
+    with np.errstate(over="ignore"):
+        z = z + GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def uniform(seeds: np.ndarray, sequences: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    """In [0, 1), of the seed and the place alone; the local engine has the same."""
+    mixed = _mix(_mix(_mix(seeds.astype(np.uint64)) ^ sequences.astype(np.uint64)) ^ tokens.astype(np.uint64))
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+@dataclass(eq=False)
+class Request:
+    id: int
+    policy: Policy
+    prompt: np.ndarray
+    count: int
+    most: int
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+    stop_tokens: frozenset[int]
+    stop_strings: tuple[bytes, ...]
+    answer: Callable[[list["Sequence"]], None]
+    fail: Callable[[EngineError], None]
+    sequences: list["Sequence"] = field(default_factory=list)
+    left: int = 0
+    over: bool = False
+
+    def end(self, error: EngineError | None) -> None:
+        if self.over:
+            return
+        self.over = True
+        if error is None:
+            self.answer(self.sequences)
+        else:
+            self.fail(error)
+
+
+@dataclass(eq=False)
+class Sequence:
+    request: Request
+    index: int
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    stopped: bool = False
+    tail: bytes = b""
+
+    def append(self, token: int, logprob: float) -> bool:
+        """@returns whether it is over"""
+        request = self.request
+        self.tokens.append(token)
+        self.logprobs.append(logprob)
+        self.stopped = token in request.stop_tokens or self._completes(token)
+        return self.stopped or len(self.tokens) == request.most
+
+    def _completes(self, token: int) -> bool:
+        stops = self.request.stop_strings
+        if not stops:
+            return False
+        table = self.request.policy.token_bytes
+        assert table is not None
+        self.tail += table[token]
+        if any(stop in self.tail for stop in stops):
+            return True
+        keep = max(map(len, stops)) - 1
+        self.tail = self.tail[-keep:] if keep > 0 else b""
+        return False
+
+
+def request_of(policy: Policy, header: Mapping[str, Any], prompt: np.ndarray, stops: np.ndarray, **ends: Any) -> Request:
+    """@throws EngineError for what cannot be sampled"""
+    model = policy.model
+    if policy.critic:
+        raise EngineError("bad_arguments", f"{policy.name} is a critic, which has values and samples nothing")
+    check_tokens(prompt, model, "prompt")
+    check_tokens(stops, model, "stopTokens")
+    if len(prompt) == 0:
+        raise EngineError("bad_shape", "the prompt is empty; expected at least one token")
+    room = model.max_length - len(prompt)
+    if room < 1:
+        raise EngineError("too_long", f"a prompt of {len(prompt)} tokens fills the model's {model.max_length}")
+    ranges = {
+        "count": header["count"] >= 1 and header["count"] == int(header["count"]),
+        "maxTokens": header["maxTokens"] >= 1 and header["maxTokens"] == int(header["maxTokens"]),
+        "temperature": header["temperature"] >= 0,
+        "topK": header["topK"] >= 0 and header["topK"] == int(header["topK"]),
+        "topP": 0 < header["topP"] <= 1,
+        "seed": 0 <= header["seed"] < 2**53 and header["seed"] == int(header["seed"]),
+    }
+    for name, holds in ranges.items():
+        if not holds:
+            raise EngineError("bad_arguments", f"{name} is {header[name]}, which is out of its range")
+    strings = tuple(text.encode() for text in header["stopStrings"])
+    if b"" in strings:
+        raise EngineError("bad_arguments", "a stop string is empty")
+    if strings and policy.token_bytes is None:
+        raise EngineError("internal", f"{policy.name} has no bytes of its tokens")
+    request = Request(
+        id=header["id"],
+        policy=policy,
+        prompt=prompt,
+        count=int(header["count"]),
+        most=min(int(header["maxTokens"]), room),
+        temperature=header["temperature"],
+        top_k=int(header["topK"]),
+        top_p=header["topP"],
+        seed=int(header["seed"]),
+        stop_tokens=frozenset(stops.tolist()),
+        stop_strings=strings,
+        **ends,
+    )
+    request.sequences = [Sequence(request, index) for index in range(request.count)]
+    request.left = request.count
+    return request
+
+
+@torch.no_grad()
+def choose(scores: Tensor, sequences: list[Sequence]) -> list[tuple[int, float]]:
+    """The next token of each sequence, from its row of scores, and its log-probability at temperature 1."""
+    requests = [sequence.request for sequence in sequences]
+    logprobs = scores.log_softmax(-1)
+    temperature = torch.tensor([each.temperature or 1.0 for each in requests], device=scores.device)
+    # The maximum is subtracted first: a tiny temperature must not overflow.
+    shifted = scores - scores.amax(-1, keepdim=True)
+    shares = (shifted / temperature[:, None]).softmax(-1)
+    draws = uniform(
+        *(
+            np.array(each, np.uint64)
+            for each in (
+                [each.seed for each in requests],
+                [sequence.index for sequence in sequences],
+                [len(sequence.tokens) for sequence in sequences],
+            )
+        )
+    )
+    below = torch.from_numpy(draws).to(scores.device, torch.float64 if scores.device.type != "mps" else torch.float32)
+    tokens = _walk(shares, below)
+    greedy = [index for index, each in enumerate(requests) if each.temperature == 0]
+    if greedy:
+        tokens[greedy] = scores[greedy].argmax(-1)
+    few = [index for index, each in enumerate(requests) if each.temperature > 0 and _is_filtered(each, shares.shape[1])]
+    if few:
+        tokens[few] = _walk_best(shares[few], below[few], [requests[index] for index in few])
+    chosen = logprobs.gather(1, tokens[:, None])[:, 0]
+    return list(zip(tokens.tolist(), chosen.tolist()))
+
+
+def _is_filtered(request: Request, vocabulary: int) -> bool:
+    return 0 < request.top_k < vocabulary or request.top_p < 1
+
+
+def _walk(shares: Tensor, draws: Tensor) -> Tensor:
+    """The first token at which the sum of the shares exceeds the draw. Rounding may leave the sum below it."""
+    sums = shares.to(draws.dtype).cumsum(-1)
+    found = torch.searchsorted(sums, (draws * sums[:, -1])[:, None], right=True)[:, 0]
+    return found.clamp(max=shares.shape[1] - 1)
+
+
+def _walk_best(shares: Tensor, draws: Tensor, requests: list[Request]) -> Tensor:
+    """Among the most probable ones: those of equal share in the order of their ids."""
+    best = shares.sort(dim=-1, descending=True, stable=True)
+    size = shares.shape[1]
+    ranks = torch.arange(size, device=shares.device)
+    most = torch.tensor([each.top_k or size for each in requests], device=shares.device)
+    values = torch.where(ranks < most[:, None], best.values, 0).to(draws.dtype)
+    wanted = torch.tensor([each.top_p for each in requests], device=shares.device, dtype=draws.dtype)
+    sums = values.cumsum(-1)
+    before = sums - values
+    kept = torch.where(before < (wanted * sums[:, -1])[:, None], values, 0)
+    kept[:, 0] = values[:, 0]
+    return best.indices.gather(1, _walk(kept, draws)[:, None])[:, 0]
+
+
+@dataclass(eq=False)
+class Batch:
+    """Sequences of one model, each in a row."""
+
+    model: Model
+    rows: Rows
+    held: list[Sequence | None]
+
+    @property
+    def free(self) -> list[int]:
+        return [row for row, sequence in enumerate(self.held) if sequence is None]
+
+
+@dataclass(eq=False)
+class Waiting:
+    """Sequences whose prompt is computed, and which wait for a row."""
+
+    captured: dict[int, tuple[Tensor, Tensor]]
+    length: int
+    sequences: list[Sequence]
+
+
+class Sampler:
+    """@param rows of a batch; @param most bytes of keys and values, which one batch may exceed"""
+
+    def __init__(self, settings: Settings, rows: int, most: int) -> None:
+        self._settings = settings
+        self._rows = rows
+        self._most = most
+        self._requests: list[Request] = []
+        self._waiting: dict[Model, list[Waiting]] = {}
+        self._batches: dict[Model, list[Batch]] = {}
+
+    def submit(self, request: Request) -> None:
+        self._requests.append(request)
+
+    @property
+    def idle(self) -> bool:
+        return not (self._requests or any(self._waiting.values()) or any(self._batches.values()))
+
+    def cancel(self, request_id: int) -> None:
+        error = EngineError("cancelled", "Sampling was cancelled.")
+        for request in self._all():
+            if request.id == request_id:
+                request.end(error)
+
+    def _all(self) -> list[Request]:
+        held = [each for batches in self._batches.values() for batch in batches for each in batch.held if each]
+        waiting = [each for lists in self._waiting.values() for one in lists for each in one.sequences]
+        return [*self._requests, *(each.request for each in [*waiting, *held])]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """A token for every sequence that has a row."""
+        try:
+            self._drop_ended()
+            self._admit()
+            for batches in self._batches.values():
+                for batch in batches:
+                    self._decode(batch)
+            self._drop_ended()
+        except (EngineError, RuntimeError, MemoryError) as error:
+            # One batch fails with all: what is in the caches then is not known.
+            for request in self._all():
+                request.end(as_engine_error(error, "sampling"))
+            self._requests, self._waiting, self._batches = [], {}, {}
+
+    def _drop_ended(self) -> None:
+        self._requests = [request for request in self._requests if not request.over]
+        for lists in self._waiting.values():
+            for one in lists:
+                one.sequences = [each for each in one.sequences if not each.request.over]
+            lists[:] = [one for one in lists if one.sequences]
+        for batches in self._batches.values():
+            for batch in batches:
+                batch.held = [None if each is None or each.request.over else each for each in batch.held]
+            batches[:] = [batch for batch in batches if any(batch.held)]
+
+    def _admit(self) -> None:
+        while True:
+            for model, lists in self._waiting.items():
+                while lists and self._place(model, lists[0]):
+                    if not lists[0].sequences:
+                        lists.pop(0)
+            if not self._requests or any(self._waiting.values()):
+                return
+            request = self._requests.pop(0)
+            started = self._start(request)
+            if started is not None:
+                self._waiting.setdefault(request.policy.model, []).append(started)
+
+    def _start(self, request: Request) -> Waiting | None:
+        """Computes the prompt, and the first token of each sequence."""
+        model = request.policy.model
+        length = len(request.prompt)
+        layout = Packed([Piece(0, length, ())], capture=True)
+        tokens = torch.from_numpy(request.prompt.astype(np.int64)).to(model.device)
+        with adapted(request.policy.adapter), laid_out(layout), self._settings.casting(model):
+            states = model.states(tokens[None], torch.arange(length, device=model.device)[None])[0, -1:]
+            scores = model.scores(states)
+        left = self._append(request.sequences, scores.expand(len(request.sequences), -1))
+        assert layout.captured is not None
+        return Waiting(layout.captured, length, left) if left else None
+
+    def _place(self, model: Model, waiting: Waiting) -> bool:
+        """Moves sequences into free rows. @returns whether all have one now"""
+        batches = self._batches.setdefault(model, [])
+        while waiting.sequences:
+            batch = next((each for each in batches if each.free), None)
+            if batch is None:
+                if batches and self._bytes() >= self._most:
+                    return False
+                batch = Batch(model, Rows(self._rows), [None] * self._rows)
+                batches.append(batch)
+            for row in batch.free[: len(waiting.sequences)]:
+                batch.rows.fill(row, waiting.captured, 0, waiting.length)
+                batch.held[row] = waiting.sequences.pop(0)
+        return True
+
+    def _bytes(self) -> int:
+        return sum(batch.rows.bytes for batches in self._batches.values() for batch in batches)
+
+    def _decode(self, batch: Batch) -> None:
+        model = batch.model
+        # An empty row has a token at its first place, which nothing reads.
+        lengths = [len(each.request.prompt) + len(each.tokens) - 1 if each else 0 for each in batch.held]
+        tokens = torch.tensor([[each.tokens[-1] if each else 0] for each in batch.held], device=model.device)
+        places = torch.tensor(lengths, device=model.device)[:, None]
+        batch.rows.advance(lengths, model.device)
+        adapters = [(each.request.policy.adapter or "") if each else "" for each in batch.held]
+        with adapted(adapters if any(adapters) else None), laid_out(batch.rows), self._settings.casting(model):
+            scores = model.scores(model.states(tokens, places)[:, 0])
+        rows = [row for row, each in enumerate(batch.held) if each]
+        sequences = [each for each in batch.held if each]
+        left = self._append(sequences, scores[rows])
+        batch.held = [each if each in left else None for each in batch.held]
+
+    def _append(self, sequences: list[Sequence], scores: Tensor) -> list[Sequence]:
+        """@returns those that are not over"""
+        left = []
+        for sequence, (token, logprob) in zip(sequences, choose(scores, sequences)):
+            request = sequence.request
+            if not np.isfinite(logprob):
+                name = request.policy.name
+                request.end(EngineError("bad_model", f'policy "{name}": its scores are not finite; it has diverged'))
+            elif not sequence.append(token, logprob):
+                left.append(sequence)
+            else:
+                request.left -= 1
+                if request.left == 0:
+                    request.end(None)
+        return left
+
+
+def as_engine_error(error: Exception, what: str) -> EngineError:
+    if isinstance(error, EngineError):
+        return error
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "not enough memory" in str(error):
+        return EngineError("no_memory", f"{what} ran out of memory ({str(error).splitlines()[0][:300]})")
+    return EngineError("internal", f"{what}: {type(error).__name__}: {str(error)[:1000]}")

@@ -1,0 +1,419 @@
+"""The verbs of the engine: one after the other, in the order in which they come, and samples in between."""
+
+from __future__ import annotations
+
+import copy
+import queue
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Mapping
+
+import numpy as np
+import torch
+import transformers
+from torch import nn
+
+from .adapters import AdaptedLinear, add_adapter, remove_adapter
+from .errors import EngineError
+from .frames import Message, Writer
+from .model import Model, read_into, stored_tensors
+from .passes import FIELDS, Pass, Settings, check_data, read_data
+from .policy import (
+    Policy,
+    adam_step,
+    checked,
+    make_score,
+    restore,
+    whole_parameters,
+    write_optimizer,
+    write_weights,
+)
+from .sampler import Sampler, Sequence, as_engine_error, request_of
+
+Arrays = Mapping[str, np.ndarray]
+Result = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+@dataclass
+class Base:
+    """A frozen model that adapters share."""
+
+    model: Model
+    users: int = 0
+
+
+class Worker:
+    def __init__(
+        self, options: Mapping[str, Any], requests: "queue.Queue[Message]", cancelled: set[int], writer: Writer
+    ) -> None:
+        self._requests = requests
+        self._cancelled = cancelled
+        self._writer = writer
+        self._said = 0.0
+        if options["threads"] > 0:
+            torch.set_num_threads(options["threads"])
+        try:
+            self._device = _device(options["device"])
+        except EngineError as error:
+            writer.write({"id": 0, "error": {"code": error.code, "message": str(error)}})
+            sys.exit(1)
+        if options["deterministic"]:
+            torch.use_deterministic_algorithms(True)
+        wanted = options["precision"]
+        if wanted == "auto":
+            wanted = "float32" if self._device.type == "cpu" else "bfloat16"
+        self._dtype = torch.float32 if wanted == "float32" else torch.bfloat16
+        self._recompute: bool = options["recompute"]
+        settings = Settings(options["trunkTokens"], options["headTokens"], autocast=self._dtype != torch.float32)
+        self._settings = settings
+        self._sampler = Sampler(settings, options["rows"], options["cacheBytes"])
+        self._policies: dict[str, Policy] = {}
+        self._bases: dict[str, Base] = {}
+        versions = {"python": sys.version.split()[0], "torch": torch.__version__, "transformers": transformers.__version__}
+        threads = torch.get_num_threads()
+        self._writer.write({"id": 0, "device": _describe(self._device), "precision": wanted, "threads": threads, **versions})
+
+    def run(self) -> None:
+        while True:
+            try:
+                message = self._requests.get(block=self._sampler.idle)
+            except queue.Empty:
+                self._sampler.step()
+                self._alive()
+                continue
+            self._handle(message.header, message.arrays)
+
+    def _alive(self) -> None:
+        """Says at most each second that the work advances."""
+        now = time.monotonic()
+        if now - self._said >= 1:
+            self._said = now
+            self._writer.write({"id": -1, "memoryBytes": self._memory()})
+
+    def _memory(self) -> int:
+        if self._device.type == "cuda":
+            return torch.cuda.memory_allocated(self._device)
+        policies = self._policies.values()
+        models = {id(policy.model): policy.model for policy in policies}
+        tensors = [each for model in models.values() for each in model.whole.parameters()]
+        tensors += [each.grad for policy in policies for each in policy.parameters.values() if each.grad is not None]
+        tensors += [each for policy in policies for held in policy.moments.values() for each in held.values()]
+        return sum(each.nbytes for each in tensors)
+
+    def _handle(self, header: dict[str, Any], arrays: Arrays) -> None:
+        verb, own = header["verb"], header["id"]
+        if verb == "cancel":
+            self._sampler.cancel(header["target"])
+            self._cancelled.discard(header["target"])
+            return
+        try:
+            if own in self._cancelled:
+                raise EngineError("cancelled", "Cancelled before it started.")
+            if verb == "sample":
+                self._sample(header, arrays)
+                return
+            result, found = getattr(self, f"_verb_{verb}")(header, arrays)
+            self._writer.write({"id": own, "memoryBytes": self._memory(), **result}, found)
+        except Exception as error:
+            if not isinstance(error, EngineError):
+                traceback.print_exc()
+            self._fail(own, as_engine_error(error, verb))
+
+    def _fail(self, own: int, error: EngineError) -> None:
+        self._writer.write({"id": own, "error": {"code": error.code, "message": str(error)}})
+
+    def _policy(self, name: str) -> Policy:
+        policy = self._policies.get(name)
+        if policy is None:
+            known = ", ".join(self._policies) or "none"
+            raise EngineError("bad_arguments", f"There is no policy {name!r}; there is: {known}.")
+        return policy
+
+    # Policies
+
+    def _verb_create(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        """@returns with `fresh` the tensors that the caller must fill, with their shapes"""
+        name, directory = header["name"], Path(header["directory"])
+        adapter = header["adapter"]
+        if name == "" or name in self._policies:
+            raise EngineError("bad_arguments", f"The policy name {name!r} is empty or in use.")
+        policy, fresh = (
+            self._whole(header, directory) if adapter is None else self._adapter(header, directory, adapter)
+        )
+        self._policies[name] = policy
+        for parameter in policy.parameters.values():
+            parameter.requires_grad_(True)
+        trained = sum(each.numel() for each in policy.parameters.values())
+        frozen = 0 if adapter is None else sum(each.numel() for each in _own_parameters(policy.model))
+        return {
+            "parameters": trained + frozen,
+            "trainableParameters": trained,
+            "maxLength": policy.model.max_length,
+            "vocabularySize": policy.model.vocabulary,
+            "fresh": [[tensor, list(policy.parameters[tensor].shape)] for tensor in fresh],
+        }, {}
+
+    def _whole(self, header: Mapping[str, Any], directory: Path) -> tuple[Policy, list[str]]:
+        model = Model(directory, torch.float32, self._device)
+        _check_head(model, header["valueHead"])
+        model.recompute_layers(self._recomputes(model))
+        score = make_score(model) if header["valueHead"] else None
+        policy = Policy(header["name"], model, whole_parameters(model, score), None, score, header["version"])
+        if score is not None and model.critic:
+            _read_score(score, directory)
+        return policy, []
+
+    def _adapter(
+        self, header: Mapping[str, Any], directory: Path, adapter: Mapping[str, Any]
+    ) -> tuple[Policy, list[str]]:
+        name, place = header["name"], Path(header["base"])
+        model = self._base(place)
+        try:
+            _check_head(model, header["valueHead"])
+            found = add_adapter(
+                model.trunk, model.prefix, _layer_name(name), adapter["rank"], adapter["alpha"], adapter["targetModules"]
+            )
+            score = make_score(model) if header["valueHead"] else None
+            if score is not None:
+                found |= {f"base_model.model.score.{key}": each for key, each in score.named_parameters()}
+                if model.critic:
+                    _read_score(score, place)
+            policy = Policy(name, model, found, _layer_name(name), score, header["version"])
+            if not header["stored"]:
+                return policy, [tensor for tensor in found if ".lora_A." in tensor]
+            stored = checked(policy, directory, optional="base_model.model.score.")
+            read_into({key: each for key, each in found.items() if key in stored}, stored)
+            return policy, []
+        except Exception:
+            remove_adapter(model.trunk, _layer_name(name))
+            self._release(model)
+            raise
+
+    def _recomputes(self, model: Model) -> bool:
+        return self._recompute
+
+    def _base(self, place: Path) -> Model:
+        key = str(place.resolve())
+        base = self._bases.get(key)
+        if base is None:
+            base = self._bases[key] = Base(Model(place, self._dtype, self._device))
+            base.model.recompute_layers(self._recomputes(base.model))
+        base.users += 1
+        return base.model
+
+    def _release(self, model: Model) -> None:
+        for key, base in list(self._bases.items()):
+            if base.model is model:
+                base.users -= 1
+                if base.users == 0:
+                    del self._bases[key]
+
+    def _verb_fill(self, header: Mapping[str, Any], arrays: Arrays) -> Result:
+        policy = self._policy(header["name"])
+        for tensor, values in arrays.items():
+            with torch.no_grad():
+                parameter = policy.parameters[tensor]
+                parameter.copy_(torch.from_numpy(values.copy()).view(parameter.shape))
+        return {}, {}
+
+    def _verb_remove(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        policy = self._policy(header["name"])
+        del self._policies[policy.name]
+        if policy.adapter is not None:
+            remove_adapter(policy.model.trunk, policy.adapter)
+            self._release(policy.model)
+        return {}, {}
+
+    def _verb_clear(self, _: Mapping[str, Any], __: Arrays) -> Result:
+        """As if just started."""
+        self._policies.clear()
+        self._bases.clear()
+        return {}, {}
+
+    def _verb_copy(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        """Only for sampling."""
+        policy, name = self._policy(header["name"]), header["to"]
+        if policy.adapter is None:
+            model = copy_of(policy.model)
+            self._policies[name] = Policy(name, model, {}, None, None, policy.version, token_bytes=policy.token_bytes)
+            return {}, {}
+        own = _layer_name(name)
+        for module in policy.model.trunk.modules():
+            if isinstance(module, AdaptedLinear) and policy.adapter in module.pairs:
+                module.pairs[own] = copy.deepcopy(module.pairs[policy.adapter]).requires_grad_(False)
+        for base in self._bases.values():
+            base.users += base.model is policy.model
+        self._policies[name] = Policy(name, policy.model, {}, own, None, policy.version, token_bytes=policy.token_bytes)
+        return {}, {}
+
+    def _verb_tokenBytes(self, header: Mapping[str, Any], arrays: Arrays) -> Result:
+        policy = self._policy(header["name"])
+        whole = arrays["bytes"].tobytes()
+        ends = np.cumsum(arrays["lengths"]).tolist()
+        policy.token_bytes = [whole[start:end] for start, end in zip([0, *ends], ends)]
+        return {}, {}
+
+    # Data
+
+    def _sample(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        policy = self._policy(header["policy"])
+        own = header["id"]
+
+        def answer(sequences: list[Sequence]) -> None:
+            lengths = np.array([len(each.tokens) for each in sequences], np.int32)
+            found = {
+                "tokens": np.array([token for each in sequences for token in each.tokens], np.int32),
+                "logprobs": np.array([number for each in sequences for number in each.logprobs], np.float32),
+                "lengths": lengths,
+                "stopped": np.array([each.stopped for each in sequences], np.uint8),
+            }
+            self._writer.write({"id": own, "version": policy.version}, found)
+
+        request = request_of(
+            policy, header, arrays["prompt"], arrays["stopTokens"], answer=answer, fail=lambda error: self._fail(own, error)
+        )
+        self._sampler.submit(request)
+
+    def _verb_forward(self, header: Mapping[str, Any], arrays: Arrays) -> Result:
+        data = read_data(header, arrays)
+        check_data(data, self._policies, None)
+        top = header["top"]
+        for datum in data if top > 0 else []:
+            policy = self._policies[datum.policy]
+            if policy.critic or top > policy.model.vocabulary:
+                raise EngineError("bad_arguments", f"{datum.policy} has no {top} most probable tokens")
+        made = Pass(self._policies, self._settings, self._interrupter(header), None, {}, top)
+        found = made.over(data)
+        return _summed(made), found
+
+    def _verb_forwardBackward(self, header: Mapping[str, Any], arrays: Arrays) -> Result:
+        data = read_data(header, arrays)
+        check_data(data, self._policies, header["loss"])
+        policies = [self._policies[name] for name in {datum.policy for datum in data}]
+        if any(not policy.parameters for policy in policies):
+            raise EngineError("bad_arguments", "a copy is not trained")
+        # Gradients of earlier calls, which a failure must leave as they were.
+        before = {
+            policy.name: {name: each.grad.clone() for name, each in policy.parameters.items() if each.grad is not None}
+            for policy in policies
+            if policy.accumulated
+        }
+        numbers = {name: arrays[name] for name in FIELDS if name in arrays}
+        made = Pass(self._policies, self._settings, self._interrupter(header), header["loss"], numbers)
+        try:
+            found = made.over(data)
+        except Exception as error:
+            for policy in policies:
+                policy.zero_gradients()
+                if policy.name in before and not (isinstance(error, EngineError) and error.code == "cancelled"):
+                    for name, gradient in before[policy.name].items():
+                        policy.parameters[name].grad = gradient
+                    policy.accumulated = True
+            raise
+        return _summed(made), found
+
+    def _interrupter(self, header: Mapping[str, Any]) -> Callable[[], None]:
+        def interrupted() -> None:
+            self._alive()
+            if header["id"] in self._cancelled:
+                raise EngineError("cancelled", "Cancelled while it was computed.")
+
+        return interrupted
+
+    def _verb_optimStep(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        policy = self._policy(header["name"])
+        return {"gradientNorm": adam_step(policy, header["adam"]), "version": policy.version}, {}
+
+    def _verb_zeroGradients(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        self._policy(header["name"]).zero_gradients()
+        return {}, {}
+
+    # Files
+
+    def _verb_write(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        write_weights(self._policy(header["name"]), Path(header["folder"]))
+        return {}, {}
+
+    def _verb_writeOptimizer(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        write_optimizer(self._policy(header["name"]), Path(header["file"]))
+        return {}, {}
+
+    def _verb_restore(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        optimizer = None if header["optimizer"] is None else Path(header["optimizer"])
+        restore(self._policy(header["name"]), Path(header["directory"]), optimizer, header["version"])
+        return {}, {}
+
+    def _verb_readTensor(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        """For tests and inspection."""
+        policy, tensor = self._policy(header["name"]), header["tensor"]
+        parameter = policy.parameters.get(tensor)
+        if parameter is None:
+            raise EngineError("bad_arguments", f"The policy {policy.name} has no tensor {tensor}.")
+        kind = header["kind"]
+        zero = torch.zeros_like(parameter)
+        found = {"weight": parameter, "gradient": parameter.grad if parameter.grad is not None else zero}.get(kind)
+        values = policy.moment(kind, tensor) if found is None else found
+        return {}, {"values": values.detach().float().cpu().numpy().reshape(-1)}
+
+
+def _summed(made: Pass) -> dict[str, Any]:
+    sums = made.sums
+    return {
+        "loss": sums.loss,
+        "tokens": sums.tokens,
+        "entropy": sums.entropy,
+        "kl": sums.kl,
+        "referenceKl": sums.reference_kl,
+        "clipped": sums.clipped,
+    }
+
+
+def copy_of(model: Model) -> Model:
+    """With weights of its own, which are not trained."""
+    found = copy.copy(model)
+    with torch.no_grad():
+        found.take(copy.deepcopy(model.whole).requires_grad_(False))
+    return found
+
+
+def _own_parameters(model: Model) -> list[nn.Parameter]:
+    """Without those of adapters."""
+    return [each for name, each in model.whole.named_parameters() if ".pairs." not in name]
+
+
+def _layer_name(policy: str) -> str:
+    """Modules of torch have no dots in their names."""
+    return f"adapter {policy.encode().hex()}"
+
+
+def _check_head(model: Model, value_head: bool) -> None:
+    if model.critic and not value_head:
+        raise EngineError(
+            "bad_model",
+            f"{model.directory} contains a critic, which cannot be sampled. Give the policy a value head, or use another model",
+        )
+
+
+def _read_score(score: nn.Linear, directory: Path) -> None:
+    names = {f"score.{name}": each for name, each in score.named_parameters()}
+    stored = stored_tensors(directory, "model")
+    if any(name not in stored or stored[name][1] != tuple(each.shape) for name, each in names.items()):
+        raise EngineError("bad_model", f"{directory} has no head of one value (score.weight, score.bias)")
+    read_into(names, stored)
+
+
+def _device(wanted: str) -> torch.device:
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if wanted == "auto":
+        return torch.device(next(name for name, works in available.items() if works))
+    if available[wanted]:
+        return torch.device(wanted)
+    works = ", ".join(name for name, works in available.items() if works)
+    raise EngineError("no_engine", f"PyTorch finds no {wanted} on this machine; it finds {works}")
+
+
+def _describe(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type

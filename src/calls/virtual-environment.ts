@@ -1,0 +1,55 @@
+/** Virtual environments of Python, filled by pip from the index that the user has configured. */
+import { spawn } from "node:child_process";
+import path from "node:path";
+
+/** Its version, such as `3.12.3`. Rejects if it cannot make a virtual environment. */
+export async function pythonVersion(python: string): Promise<string> {
+  const ask = "import sys, venv, ensurepip; print('.'.join(map(str, sys.version_info[:3])))";
+  return (await ran(python, ["-I", "-c", ask])).trim();
+}
+
+/** Rejects with what Python said. */
+export async function makeEnvironment(python: string, folder: string): Promise<void> {
+  await ran(python, ["-m", "venv", folder]);
+}
+
+export interface Packages {
+  /** As pip writes them. */
+  readonly requirements: readonly string[];
+  readonly flags?: readonly string[];
+  /** Lines of progress. */
+  readonly onLine?: (line: string) => void;
+}
+
+/** Packages that are built in advance alone: nobody has a compiler. Rejects with what pip said. */
+export async function fillEnvironment(
+  folder: string,
+  { requirements, flags = [], onLine }: Packages,
+): Promise<void> {
+  const always = ["--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
+  const pip = ["-m", "pip", "install", ...always, ...flags, ...requirements];
+  await ran(path.join(folder, "bin", "python"), pip, onLine);
+}
+
+const longestError = 2000;
+
+/** Standard output; rejects with the last lines of the error if it fails. */
+function ran(command: string, given: readonly string[], onLine?: (line: string) => void): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, given, { stdio: ["ignore", "pipe", "pipe"] });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout = (stdout + text).slice(-100_000);
+      for (const line of text.split("\n").filter((one) => /^(Collecting|Installing)/.test(one)))
+        onLine?.(line);
+    });
+    child.stderr
+      .setEncoding("utf8")
+      .on("data", (text: string) => (stderr = (stderr + text).slice(-longestError)));
+    child.once("error", reject);
+    child.once("close", (code) => {
+      if (code === 0) resolve(stdout);
+      else reject(new Error(stderr.trim() || `exit code ${code}`));
+    });
+  });
+}

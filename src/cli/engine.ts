@@ -1,0 +1,44 @@
+/** `troupe engine install`: Python packages that an engine computes with. */
+import { Argument, Command, Option } from "commander";
+import { installTorch, torchRequirements, type TorchBuild } from "../engines/open.ts";
+import { showText } from "../format.ts";
+import { printJson, printLines, printNote } from "./print.ts";
+
+interface InstallOptions {
+  readonly build: TorchBuild;
+  readonly python?: string;
+  readonly json?: boolean;
+}
+
+export function engineCommand(): Command {
+  const install = new Command("install")
+    .description("install what an engine computes with, with pip, in the cache")
+    .addArgument(new Argument("<engine>", "torch: PyTorch and transformers").choices(["torch"]))
+    .addOption(
+      new Option(
+        "--build <build>",
+        "of PyTorch: default has CUDA on Linux and Apple's GPU on a Mac; cpu is a fifth of the size, from PyTorch's own index",
+      )
+        .choices(["default", "cpu"])
+        .default("default"),
+    )
+    .option("--python <path>", "interpreter to install for (default: python3)")
+    .option("--json", "print one JSON document")
+    .action(async (_: string, { build, python, json }: InstallOptions) => {
+      const installed = await installTorch({ build, python, ...(json === true ? {} : { onLine }) });
+      if (json === true) return printJson({ engine: "torch", ...installed });
+      const state = installed.alreadyDone ? "already installed" : "installed";
+      printLines([
+        `PyTorch for Python ${installed.version}: ${state} in ${installed.folder}`,
+        torchRequirements.join(" "),
+      ]);
+    });
+  return new Command("engine")
+    .description("prepare what engines compute with")
+    .enablePositionalOptions()
+    .addCommand(install);
+}
+
+function onLine(line: string): void {
+  printNote(showText(line, 300));
+}

@@ -1,0 +1,78 @@
+/**
+ * Architectures that the local engine does not know, with windows and bounded scores, compared with transformers' own
+ * attention in float64 (testing/make_models.py). Tolerances are relative to the tensor's largest number.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { openSafetensors, readTensor } from "../../models/safetensors.ts";
+import { failure, temporaryFolder } from "../../models/test-model.ts";
+import { adam, dataOf, difference, farGradients, fixtures, request } from "../local/test-engine.ts";
+import { openShared, python } from "./testing/shared-worker.ts";
+
+const script = fileURLToPath(new URL("testing/make_models.py", import.meta.url));
+
+describe.skipIf(python === undefined)("architectures of transformers", () => {
+  const folder = temporaryFolder();
+  const data = dataOf("llama");
+  beforeAll(() => {
+    execFileSync(python ?? "", [script, join(fixtures, "llama", "data.json"), folder]);
+  });
+
+  it.each(["gemma3", "gemma2", "phi", "phi3", "gpt2"])(
+    "%s: log-probabilities, gradients, samples",
+    async (name) => {
+      const expected = await openSafetensors(join(folder, name, "expected.safetensors"));
+      const engine = openShared();
+      await engine.createPolicy({ name: "p", model: join(folder, name) });
+      const { logprobs } = await engine.forward(data);
+      for (const [index, found] of logprobs.entries())
+        expect(difference(found, await readTensor(expected, `logprobs.${index}`))).toBeLessThan(1e-4);
+      const { loss } = await engine.forwardBackward(data, { type: "cross_entropy" });
+      expect(difference([loss], await readTensor(expected, "cross_entropy.loss"))).toBeLessThan(1e-4);
+      expect(await farGradients(engine, expected, "cross_entropy.gradient.")).toEqual([]);
+      await engine.optimStep("p", adam);
+      const asked = request({ count: 20, maxTokens: 20 });
+      const sampled = await engine.sample(asked);
+      const again = await engine.forward([
+        { policy: "p", prompt: asked.prompt, continuations: sampled.map(({ tokens }) => ({ tokens })) },
+      ]);
+      for (const [index, each] of sampled.entries())
+        expect(difference(again.logprobs[index] ?? [], each.logprobs)).toBeLessThan(1e-4);
+      const alone = await engine.sample({ ...asked, count: 1 });
+      expect(alone[0]).toEqual(sampled[0]);
+      await engine.close();
+    },
+  );
+
+  it("an adapter is trained on the layers that a model has", async () => {
+    const engine = openShared();
+    const model = join(folder, "phi");
+    const options = { rank: 2, alpha: 4, seed: 1 };
+    const adapter = { ...options, targetModules: ["q_proj", "dense", "fc1"] };
+    await engine.createPolicy({ name: "p", model, adapter });
+    const before = await engine.forwardBackward(data, { type: "cross_entropy" });
+    await engine.optimStep("p", adam);
+    const after = await engine.forwardBackward(data, { type: "cross_entropy" });
+    expect(after.loss).toBeLessThan(before.loss);
+    const wrong = { ...options, targetModules: ["o_proj"] };
+    const message = await failure("bad_arguments", () =>
+      engine.createPolicy({ name: "q", model, adapter: wrong }),
+    );
+    expect(message).toMatch(/no linear layer o_proj.*dense/);
+    await engine.close();
+  });
+
+  it("what a model says wrongly of itself is rejected", async () => {
+    const engine = openShared();
+    const model = join(folder, "phi3");
+    const config = readFileSync(join(model, "config.json"), "utf8");
+    writeFileSync(join(model, "config.json"), config.replace('"hidden_size": 24', '"hidden_size": 32'));
+    await failure("bad_model", () => engine.createPolicy({ name: "p", model }));
+    writeFileSync(join(model, "config.json"), "{");
+    await failure("bad_model", () => engine.createPolicy({ name: "p", model }));
+    await engine.close();
+  });
+});

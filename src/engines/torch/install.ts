@@ -1,0 +1,146 @@
+/** Where the engine's Python is, and how it is installed: a virtual environment in the cache, with pinned versions. */
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { cacheRoot } from "../../cache-root.ts";
+import {
+  fillEnvironment,
+  makeEnvironment,
+  pythonVersion,
+  type Packages,
+} from "../../calls/virtual-environment.ts";
+import { command } from "../../command-line.ts";
+import { TroupeError } from "../../errors.ts";
+import { isPresentSync } from "../../present.ts";
+import { makeDirectory } from "../../runs/durable.ts";
+import { acquireLock } from "../../runs/lock.ts";
+
+/** What else they need, pip chooses. */
+export const torchRequirements = [
+  "torch==2.15.0",
+  "transformers==5.24.0",
+  "safetensors==0.8.0",
+  "numpy>=2,<3",
+] as const;
+
+export type TorchBuild = "default" | "cpu";
+
+/** PyTorch's own index has a build without CUDA's libraries, a fifth of the size. */
+const indexes: Readonly<Record<TorchBuild, readonly string[]>> = {
+  default: [],
+  cpu: ["--extra-index-url", "https://download.pytorch.org/whl/cpu"],
+};
+
+const oldestPython = [3, 10] as const;
+/** Written last: without it an installation was interrupted. */
+const completeFile = "troupe-packages.json";
+
+function environmentFolder(root: string): string {
+  const digest = createHash("sha256").update(torchRequirements.join("\n")).digest("hex").slice(0, 12);
+  return path.join(root, "python", `torch-${digest}`);
+}
+
+interface InstalledTorch {
+  readonly folder: string;
+  readonly python: string;
+  /** Of Python. */
+  readonly version: string;
+}
+
+/** Null: not installed, or not completely. */
+function installedTorch(root: string = cacheRoot()): InstalledTorch | null {
+  const folder = environmentFolder(root);
+  const python = path.join(folder, "bin", "python");
+  if (!isPresentSync(python)) return null;
+  try {
+    const { version } = JSON.parse(readFileSync(path.join(folder, completeFile), "utf8")) as {
+      version: string;
+    };
+    return { folder, python, version };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The interpreter of the engine: that of the recipe, of TROUPE_TORCH_PYTHON, or the installed one.
+ * @throws TroupeError `no_engine` if there is none
+ */
+export function torchPython(given: string | undefined): string {
+  const named = given ?? process.env["TROUPE_TORCH_PYTHON"];
+  if (named !== undefined && named !== "") return named;
+  const installed = installedTorch();
+  if (installed !== null) return installed.python;
+  const install = command("engine", "install", "torch");
+  throw new TroupeError(
+    "no_engine",
+    `The engine \`torch\` is not installed. \`${install}\` installs it (5 GB with CUDA's libraries); \`engine.python\` names a Python that has PyTorch and transformers.`,
+  );
+}
+
+export interface TorchInstallOptions {
+  /** Interpreter to install for. Default: `python3`. */
+  readonly python?: string | undefined;
+  readonly root?: string;
+  readonly build?: TorchBuild;
+  readonly onLine?: (line: string) => void;
+}
+
+/**
+ * Does nothing if it is installed. An interrupted installation starts over.
+ * @throws TroupeError `no_engine` with what pip or Python said
+ */
+export async function installTorch(
+  options: TorchInstallOptions = {},
+): Promise<InstalledTorch & { readonly alreadyDone: boolean }> {
+  const { root = cacheRoot(), python = "python3", build = "default", onLine = () => {} } = options;
+  const there = installedTorch(root);
+  if (there !== null) return { ...there, alreadyDone: true };
+  const version = await supportedVersion(python);
+  const folder = environmentFolder(root);
+  const parent = path.dirname(folder);
+  await makeDirectory(parent, "the next installation starts over");
+  const lock = await acquireLock(parent);
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    await fill(folder, python, { requirements: torchRequirements, flags: indexes[build], onLine });
+    writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version })}\n`);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await lock.release();
+  }
+  const installed = installedTorch(root);
+  if (installed === null) throw failed(`${folder} is incomplete after the installation`);
+  return { ...installed, alreadyDone: false };
+}
+
+async function supportedVersion(python: string): Promise<string> {
+  const version = await pythonVersion(python).catch((error: Error) => {
+    throw failed(
+      `${python} cannot make a virtual environment (${error.message}); install Python with venv and pip (apt-get install python3-venv), or name another interpreter with --python`,
+    );
+  });
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major === oldestPython[0] && minor >= oldestPython[1]) return version;
+  throw failed(
+    `${python} is Python ${version}; PyTorch needs ${oldestPython.join(".")} or newer: name another interpreter with --python`,
+  );
+}
+
+async function fill(folder: string, python: string, packages: Packages): Promise<void> {
+  packages.onLine?.(`creating a virtual environment in ${folder}`);
+  await makeEnvironment(python, folder).catch((error: Error) => {
+    throw failed(`no virtual environment can be created in ${folder}: ${error.message}`);
+  });
+  await fillEnvironment(folder, packages).catch((error: Error) => {
+    throw failed(
+      `pip cannot install ${packages.requirements.join(" ")}: ${error.message}\npip uses the index of your configuration (pip config list, PIP_INDEX_URL); repeat the command once it can be reached`,
+    );
+  });
+}
+
+function failed(problem: string): TroupeError {
+  return new TroupeError("no_engine", `engine install: ${problem}.`);
+}

@@ -1,0 +1,68 @@
+/** The engine `torch` for recipes: PyTorch in a process of its own, on the GPU where there is one. */
+import { z } from "zod";
+import type { EngineKind } from "../kind.ts";
+import { torchPython } from "./install.ts";
+import { torchCapabilities, TorchEngine } from "./torch-engine.ts";
+import { TorchWorker } from "./worker.ts";
+
+export const torchSettings = z.strictObject({
+  type: z.literal("torch").describe("torch: PyTorch in a process of its own, on a GPU or the CPU."),
+  python: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Interpreter with PyTorch and transformers; by default that of `troupe engine install torch`."),
+  device: z.enum(["auto", "cuda", "mps", "cpu"]).default("auto").describe("auto: a GPU where there is one."),
+  precision: z
+    .enum(["auto", "float32", "bfloat16"])
+    .default("auto")
+    .describe(
+      "Of matrix products and of frozen bases; auto: bfloat16 on a GPU. Trained weights stay float32.",
+    ),
+  threads: z.int().min(0).max(256).default(0).describe("On the CPU; 0: one per core."),
+  deterministic: z
+    .boolean()
+    .default(false)
+    .describe("On a GPU: only operations that give the same bits again. On the CPU all do."),
+  recompute: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Compute layers again for gradients instead of keeping them: less memory, about a third more time.",
+    ),
+  trunkTokens: z
+    .int()
+    .min(16)
+    .default(4096)
+    .describe("Tokens that are trained on at a time; fewer need less memory."),
+  headTokens: z
+    .int()
+    .min(1)
+    .default(256)
+    .describe("Tokens whose scores of the whole vocabulary are in memory at a time."),
+  rows: z
+    .int()
+    .min(1)
+    .max(1024)
+    .default(16)
+    .describe("Sequences that are sampled together; results do not depend on which."),
+  cacheBytes: z
+    .int()
+    .min(0)
+    .default(4e9)
+    .describe("Keys and values of sampled sequences; a first batch may need more."),
+  timeoutSeconds: z
+    .number()
+    .min(1)
+    .default(600)
+    .describe("Longest silence of the worker before it is taken for hung."),
+});
+
+export type TorchSettings = z.output<typeof torchSettings>;
+
+export const torchKind = {
+  options: torchSettings,
+  capabilities: () => torchCapabilities,
+  open: ({ python, timeoutSeconds, ...settings }, { log }) =>
+    new TorchEngine(new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log })),
+} satisfies EngineKind<TorchSettings>;

@@ -1,0 +1,216 @@
+/** The Python process of the engine `torch`: requests and answers by number, and what it means when it ends. */
+import { appendFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { startGroup, type Group } from "../../calls/child.ts";
+import { passedOn, redacting, type Redact } from "../../calls/secrets.ts";
+import { TroupeError, type ErrorCode } from "../../errors.ts";
+import { showText } from "../../format.ts";
+import { isPresentSync } from "../../present.ts";
+import { readMessages, writeMessage, type FrameArray, type Message } from "./frames.ts";
+
+export interface WorkerOptions {
+  /** The interpreter, with PyTorch and transformers. */
+  readonly python: string;
+  /** Of the Python side (python/troupe_torch/worker.py). */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** File to which its standard error is appended. Absent: only the end of it is kept, for messages. */
+  readonly log?: string | undefined;
+  /** Longest time without a sign of progress. */
+  readonly timeoutSeconds: number;
+}
+
+export interface Answer {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly arrays: Readonly<Record<string, FrameArray>>;
+}
+
+/** Besides those that every program gets. None of them holds a secret. */
+const variables = [
+  "CUDA_VISIBLE_DEVICES",
+  "CUDA_HOME",
+  "LD_LIBRARY_PATH",
+  "HF_HOME",
+  "HF_HUB_CACHE",
+  "XDG_CACHE_HOME",
+  "OMP_NUM_THREADS",
+  "PYTORCH_CUDA_ALLOC_CONF",
+  "PYTORCH_ALLOC_CONF",
+];
+
+/** Variables whose values must not be repeated from what the worker writes. It gets none of them. */
+const secretNames = Object.keys(process.env).filter((name) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name));
+
+const folder = fileURLToPath(new URL("../../../python", import.meta.url));
+const longestQuote = 2000;
+const longestLine = 65_536;
+
+interface Pending {
+  readonly given: PromiseWithResolvers<Answer>;
+  readonly verb: string;
+}
+
+export class TorchWorker {
+  readonly #group: Group;
+  readonly #pending = new Map<number, Pending>();
+  readonly #hello = Promise.withResolvers<Answer>();
+  readonly #timeout: number;
+  #lastId = 0;
+  #lastHeard = performance.now();
+  #clock: NodeJS.Timeout | undefined;
+  #memoryBytes = 0;
+  #failure: TroupeError | null = null;
+
+  /** @throws TroupeError `no_engine` if there is no such program */
+  constructor({ python, settings, log, timeoutSeconds }: WorkerOptions) {
+    const group = startGroup({
+      run: [python, "-P", "-u", "-m", "troupe_torch", JSON.stringify(settings)],
+      directory: process.cwd(),
+      env: { ...passedOn(variables), PYTHONPATH: folder, PYTHONNOUSERSITE: "1" },
+    });
+    if (group instanceof Error) throw noPython(python, group.message);
+    this.#group = group;
+    this.#timeout = 1000 * timeoutSeconds;
+    const { child } = group;
+    const last = hearErrors(child.stderr, log, redacting(secretNames));
+    child.stdin.on("error", () => {}); // its end says more
+    readMessages(
+      child.stdout,
+      (message) => this.#hear(message),
+      (problem) => group.kill(problem),
+    );
+    void group.ended.then((problem) => this.#ended(python, problem, last()));
+    this.#hello.promise.catch(() => undefined);
+  }
+
+  /** What it runs on, once it is ready. @throws TroupeError `no_engine` */
+  get ready(): Promise<Answer> {
+    return this.#hello.promise;
+  }
+
+  /** Of weights, gradients and moments, as it last said. */
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
+  /** @throws TroupeError what the verb was rejected with, `no_engine` if the worker has ended */
+  async ask(
+    verb: string,
+    header: object,
+    arrays: Readonly<Record<string, FrameArray>> = {},
+    signal?: AbortSignal,
+  ): Promise<Answer> {
+    if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it started.");
+    if (this.#failure !== null) throw this.#failure;
+    const id = ++this.#lastId;
+    const given = Promise.withResolvers<Answer>();
+    this.#pending.set(id, { given, verb });
+    this.#watch();
+    writeMessage(this.#group.child.stdin, { header: { ...header, id, verb }, arrays });
+    const cancel = (): void =>
+      writeMessage(this.#group.child.stdin, { header: { verb: "cancel", id: 0, target: id }, arrays: {} });
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await given.promise;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#failure ??= new TroupeError("cancelled", "The engine was closed.");
+    this.#group.kill(null);
+    await this.#group.ended;
+  }
+
+  #hear({ header, arrays }: Message): void {
+    this.#lastHeard = performance.now();
+    const { id, error, memoryBytes } = header as { id: number; error?: RemoteError; memoryBytes?: number };
+    this.#memoryBytes = memoryBytes ?? this.#memoryBytes;
+    const given = id === 0 ? this.#hello : this.#pending.get(id)?.given;
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#rest();
+    if (error === undefined) given?.resolve({ header, arrays });
+    else given?.reject(new TroupeError(error.code, sentence(error.message)));
+  }
+
+  #ended(python: string, problem: string | null, written: string): void {
+    const text = showText(written.trim().slice(-longestQuote), longestQuote);
+    const wrote = text === "" ? "" : ` It last wrote: ${text}`;
+    this.#failure ??= new TroupeError(
+      "no_engine",
+      `The worker of the engine \`torch\` (${python}) ended: ${problem ?? "it exited"}.${wrote}`,
+    );
+    this.#rest();
+    this.#hello.reject(this.#failure);
+    for (const { given } of this.#pending.values()) given.reject(this.#failure);
+    this.#pending.clear();
+  }
+
+  /** From the first request on, until none is left. */
+  #watch(): void {
+    if (this.#clock !== undefined) return;
+    this.#lastHeard = performance.now();
+    this.#clock = setInterval(() => this.#check(), Math.min(this.#timeout, 1000)).unref();
+  }
+
+  #check(): void {
+    if (performance.now() - this.#lastHeard < this.#timeout) return;
+    const verbs = [...new Set(Array.from(this.#pending.values(), ({ verb }) => verb))].join(", ");
+    const limit = `${this.#timeout / 1000} s (engine.timeoutSeconds)`;
+    this.#group.kill(`it gave no sign of progress in ${verbs} for ${limit}`);
+  }
+
+  #rest(): void {
+    clearInterval(this.#clock);
+    this.#clock = undefined;
+  }
+}
+
+interface RemoteError {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}
+
+/** @returns the end of what was written so far */
+function hearErrors(stream: NodeJS.ReadableStream, log: string | undefined, redact: Redact): () => string {
+  let [last, line, unwritten] = ["", "", ""];
+  const keep = (text: string): void => {
+    const clean = redact(text);
+    last = (last + clean).slice(-longestQuote);
+    if (log === undefined) return;
+    unwritten = (unwritten + clean).slice(-longestLine);
+    // The run's folder is made after its engine.
+    if (!isPresentSync(path.dirname(log))) return;
+    appendQuietly(log, unwritten);
+    unwritten = "";
+  };
+  // Whole lines, within which a secret is found.
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    const lines = (line + chunk).split("\n");
+    line = (lines.pop() ?? "").slice(-longestLine);
+    for (const one of lines) keep(`${one}\n`);
+  });
+  stream.on("end", () => keep(line));
+  return () => last;
+}
+
+/** A full disk is reported by what the run itself writes. */
+function appendQuietly(file: string, text: string): void {
+  try {
+    appendFileSync(file, text);
+  } catch {
+    // Nothing depends on it.
+  }
+}
+
+export function noPython(python: string, problem: string): TroupeError {
+  const fix = "`troupe engine install torch` makes one, `engine.python` names another";
+  return new TroupeError("no_engine", `${python} cannot be started (${problem}); ${fix}.`);
+}
