@@ -13,6 +13,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { troupe } from "../src/cli/testing/command.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
 import { readEpisodes } from "../src/rollout/stored.ts";
+import { mean } from "../src/statistics.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "troupe-command-recipe-"));
 afterAll(() => rmSync(folder, { recursive: true }));

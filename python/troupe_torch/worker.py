@@ -416,4 +416,7 @@ def _device(wanted: str) -> torch.device:
 
 
 def _describe(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    if device.type != "cuda":
+        return device.type
+    _, total = torch.cuda.mem_get_info(device)
+    return f"{torch.cuda.get_device_name(device)} with {total / 2**30:.0f} GiB"

@@ -372,6 +372,9 @@ export interface Engine {
    */
   failFast?(): Disposable;
 
+  /** Resolves once it can compute; its description is then complete. Absent: from the start. */
+  ready?(): Promise<unknown>;
+
   /** Cancels running work and frees memory. */
   close(): Promise<void>;
 }

@@ -54,7 +54,15 @@ function counted(engine: Engine, service: Service): Engine {
 
 export type Verb = Exclude<
   keyof Engine,
-  "capabilities" | "description" | "memoryBytes" | "load" | "retries" | "arithmetic" | "failFast" | "close"
+  | "capabilities"
+  | "description"
+  | "memoryBytes"
+  | "load"
+  | "retries"
+  | "arithmetic"
+  | "failFast"
+  | "ready"
+  | "close"
 >;
 
 /** Calls the engine behind, perhaps more than once, or throws. */
@@ -98,6 +106,7 @@ export function engineAround(engine: Engine, around: Around): Engine {
     ...(engine.export === undefined ? {} : { export: exporting(engine, read) }),
     ...(engine.copy === undefined ? {} : { copy: copying(engine, around, read) }),
     ...(engine.failFast === undefined ? {} : { failFast: engine.failFast.bind(engine) }),
+    ...(engine.ready === undefined ? {} : { ready: engine.ready.bind(engine) }),
     close: () => {
       order.close();
       return engine.close();

@@ -132,14 +132,14 @@ export async function writeAdapterFiles(
   valueHead: boolean,
   tensors: readonly TensorToWrite[],
 ): Promise<void> {
-  await writeAdapterConfig(folder, model, options, valueHead);
+  await writeAdapterConfig(folder, base, options, valueHead);
   await writeSafetensors(join(folder, `${adapterStem}.safetensors`), tensors, { metadata: { format: "pt" } });
 }
 
-/** Everything but the weights. */
+/** Everything but the weights. @param base its name for the model below */
 export async function writeAdapterConfig(
   folder: string,
-  model: string,
+  base: string,
   options: AdapterOptions,
   valueHead: boolean,
 ): Promise<void> {

@@ -11,10 +11,15 @@ import { printJson, printLines } from "../print.ts";
 
 export function doctorCommand(): Command {
   return new Command("doctor")
-    .description("report what this machine offers: the engine, and what isolates programs of models")
+    .description("report what this machine offers: engines, and what isolates programs of models")
     .option("--json", "print one JSON document")
     .action(async ({ json }: { readonly json?: boolean }) => {
-      const found = { machine: machine(), engine: await engine(), sandboxes: await sandboxes() };
+      const found = {
+        machine: machine(),
+        engine: await engine("local"),
+        torch: await engine("torch"),
+        sandboxes: await sandboxes(),
+      };
       if (json === true) printJson(found);
       else printLines(report(found));
       if (!isHealthy(found)) process.exitCode = exitCodes.failure;
@@ -24,6 +29,8 @@ export function doctorCommand(): Command {
 interface Found {
   readonly machine: ReturnType<typeof machine>;
   readonly engine: Awaited<ReturnType<typeof engine>>;
+  /** Optional: nothing else needs it. */
+  readonly torch: Awaited<ReturnType<typeof engine>>;
   readonly sandboxes: readonly BackendReport[];
 }
 
@@ -39,12 +46,15 @@ function machine() {
   };
 }
 
-async function engine(): Promise<{ readonly description: string } | { readonly problem: string }> {
+async function engine(
+  type: "local" | "torch",
+): Promise<{ readonly description: string } | { readonly problem: string }> {
   try {
-    const opened = openEngine();
-    const { description } = opened;
-    await opened.close();
-    return { description };
+    await using closing = new AsyncDisposableStack();
+    const opened = openEngine({ type });
+    closing.defer(() => opened.close());
+    await opened.ready?.();
+    return { description: opened.description };
   } catch (error) {
     if (error instanceof TroupeError) return { problem: error.message };
     throw error;
@@ -62,14 +72,16 @@ function isHealthy({ engine: own, sandboxes: all }: Found): boolean {
 
 const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-function report({ machine: own, engine: computed, sandboxes: all }: Found): string[] {
+function report({ machine: own, engine: computed, torch, sandboxes: all }: Found): string[] {
   const first = all.find(({ works }) => works);
   return [
     `Node ${own.node}, ${own.system}`,
     `${own.processor}, ${own.cores} ${own.cores === 1 ? "core" : "cores"}, ${gigabytes(own.memoryBytes)} of memory, ${gigabytes(own.freeBytes)} free`,
     "",
-    "engine",
-    "problem" in computed ? `  ✗ ${computed.problem}` : `  ✓ ${computed.description}`,
+    "engines",
+    ...[computed, torch].map((each) =>
+      "problem" in each ? `  ✗ ${each.problem}` : `  ✓ ${each.description}`,
+    ),
     "",
     "programs of models",
     ...all.flatMap(backendLines),

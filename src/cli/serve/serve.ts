@@ -1,5 +1,5 @@
 /** `troupe serve`: models for clients of the Tinker protocol, or the roles of a run for any other programs. */
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { runsFolder } from "../../command-line.ts";
 import { standardLimits } from "../../engines/open.ts";
 import { TroupeError } from "../../errors.ts";
@@ -42,6 +42,14 @@ export function serveCommand(): Command {
     )
     .option("--runs <folder>", "with --openai: folder of the runs", runsFolder)
     .option("--recipe <recipe>", "with --openai: serve the team of this recipe (default: the run's own)")
+    .addOption(
+      new Option(
+        "--engine <engine>",
+        "Tinker: local, on the CPU, or torch: PyTorch, on a GPU where there is one",
+      )
+        .choices(["local", "torch"])
+        .default("local"),
+    )
     .option("--folder <folder>", "Tinker: where saved weights are kept", "served")
     .option("--max-models <n>", "Tinker: models of one key at a time", wholeNumber(1), standardLimits.models)
     .option(
@@ -58,7 +66,7 @@ export function serveCommand(): Command {
 
 /** @throws TroupeError `bad_arguments` for an option of the other kind of server, which would have no effect */
 function checkUse(self: Command, isOpenAi: boolean): void {
-  const others = isOpenAi ? ["folder", "maxModels", "maxSavedGb"] : ["runs", "recipe"];
+  const others = isOpenAi ? ["engine", "folder", "maxModels", "maxSavedGb"] : ["runs", "recipe"];
   const found = self.options.find((option) => {
     const name = option.attributeName();
     return others.includes(name) && self.getOptionValueSource(name) === "cli";

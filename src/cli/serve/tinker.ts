@@ -1,10 +1,11 @@
-/** `troupe serve MODEL…`: the local engine for clients of the Tinker protocol. */
+/** `troupe serve MODEL…`: an engine for clients of the Tinker protocol. */
 import { basename, resolve } from "node:path";
 import { openEngine, serveEngine, standardLimits, type ServedModel } from "../../engines/open.ts";
 import { TroupeError } from "../../errors.ts";
 import { describeModel } from "../../models/model-directory.ts";
 import { isPresentSync } from "../../present.ts";
 import { listenForStop } from "../exit.ts";
+import { readObject } from "../../text/files.ts";
 import { printLines } from "../print.ts";
 import {
   acceptedKeys,
@@ -18,13 +19,14 @@ import {
 } from "./common.ts";
 
 export interface ModelOptions extends CommonOptions {
+  readonly engine: "local" | "torch";
   readonly folder: string;
   readonly maxModels: number;
   readonly maxSavedGb?: number;
 }
 
 export async function serveModels(models: readonly string[], options: ModelOptions): Promise<void> {
-  const served = await Promise.all(models.map(servedModel));
+  const served = await Promise.all(models.map((model) => servedModel(model, options.engine)));
   const twice = served.find(({ name }, index) => served.findIndex((other) => other.name === name) < index);
   if (twice !== undefined)
     throw new TroupeError(
@@ -32,11 +34,12 @@ export async function serveModels(models: readonly string[], options: ModelOptio
       `Two models are called ${twice.name}; name one with NAME=DIRECTORY.`,
     );
   const keys = acceptedKeys(options.keys);
-  const { threads = 0, precision = "auto" } = options;
+  const { threads = 0, precision = "auto", engine: type } = options;
   const asked = Promise.withResolvers<void>();
   using _ = listenForStop(() => asked.resolve());
-  const engine = openEngine({ type: "local", threads, precision });
+  const engine = openEngine({ type, threads, precision });
   try {
+    await engine.ready?.();
     const server = await serveEngine(engine, {
       models: served,
       folder: options.folder,
@@ -65,10 +68,12 @@ export async function serveModels(models: readonly string[], options: ModelOptio
 }
 
 /** @throws TroupeError `bad_model` if the directory holds no model that the engine supports */
-async function servedModel(given: string): Promise<ServedModel> {
+async function servedModel(given: string, engine: ModelOptions["engine"]): Promise<ServedModel> {
   const named = isPresentSync(given) ? null : /^([^=]+)=(.+)$/.exec(given);
   const [, name, directory = given] = named ?? [];
-  await describeModel(directory);
+  // PyTorch knows more architectures than can be described here.
+  if (engine === "local") await describeModel(directory);
+  else readObject(directory, "config.json");
   return { name: name ?? basename(resolve(directory)), directory: resolve(directory) };
 }
 

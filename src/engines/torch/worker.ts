@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startGroup, type Group } from "../../calls/child.ts";
 import { passedOn, redacting, type Redact } from "../../calls/secrets.ts";
-import { TroupeError, type ErrorCode } from "../../errors.ts";
+import { ServiceError, TroupeError, type ErrorCode } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { isPresentSync } from "../../present.ts";
 import { readMessages, writeMessage, type FrameArray, type Message } from "./frames.ts";
@@ -39,7 +39,9 @@ const variables = [
 ];
 
 /** Variables whose values must not be repeated from what the worker writes. It gets none of them. */
-const secretNames = Object.keys(process.env).filter((name) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name));
+function secretNames(): readonly string[] {
+  return Object.keys(process.env).filter((name) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name));
+}
 
 const folder = fileURLToPath(new URL("../../../python", import.meta.url));
 const longestQuote = 2000;
@@ -59,6 +61,7 @@ export class TorchWorker {
   #lastHeard = performance.now();
   #clock: NodeJS.Timeout | undefined;
   #memoryBytes = 0;
+  #isReady = false;
   #failure: TroupeError | null = null;
 
   /** @throws TroupeError `no_engine` if there is no such program */
@@ -72,13 +75,15 @@ export class TorchWorker {
     this.#group = group;
     this.#timeout = 1000 * timeoutSeconds;
     const { child } = group;
-    const last = hearErrors(child.stderr, log, redacting(secretNames));
+    const last = hearErrors(child.stderr, log, redacting(secretNames()));
     child.stdin.on("error", () => {}); // its end says more
     readMessages(
       child.stdout,
       (message) => this.#hear(message),
       (problem) => group.kill(problem),
     );
+    this.#pending.set(0, { given: this.#hello, verb: "its start" });
+    this.#watch();
     void group.ended.then((problem) => this.#ended(python, problem, last()));
     this.#hello.promise.catch(() => undefined);
   }
@@ -93,7 +98,7 @@ export class TorchWorker {
     return this.#memoryBytes;
   }
 
-  /** @throws TroupeError what the verb was rejected with, `no_engine` if the worker has ended */
+  /** @throws TroupeError what the verb was rejected with; `service` if the worker has ended, `no_engine` if it never began */
   async ask(
     verb: string,
     header: object,
@@ -117,6 +122,11 @@ export class TorchWorker {
     }
   }
 
+  /** Of its process, for tests. */
+  get pid(): number | undefined {
+    return this.#group.child.pid;
+  }
+
   async close(): Promise<void> {
     this.#failure ??= new TroupeError("cancelled", "The engine was closed.");
     this.#group.kill(null);
@@ -127,7 +137,8 @@ export class TorchWorker {
     this.#lastHeard = performance.now();
     const { id, error, memoryBytes } = header as { id: number; error?: RemoteError; memoryBytes?: number };
     this.#memoryBytes = memoryBytes ?? this.#memoryBytes;
-    const given = id === 0 ? this.#hello : this.#pending.get(id)?.given;
+    this.#isReady ||= id === 0 && error === undefined;
+    const given = this.#pending.get(id)?.given;
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#rest();
     if (error === undefined) given?.resolve({ header, arrays });
@@ -137,17 +148,15 @@ export class TorchWorker {
   #ended(python: string, problem: string | null, written: string): void {
     const text = showText(written.trim().slice(-longestQuote), longestQuote);
     const wrote = text === "" ? "" : ` It last wrote: ${text}`;
-    this.#failure ??= new TroupeError(
-      "no_engine",
-      `The worker of the engine \`torch\` (${python}) ended: ${problem ?? "it exited"}.${wrote}`,
-    );
+    const what = `The worker of the engine \`torch\` (${python}) ended: ${problem ?? "it exited"}.${wrote}`;
+    // One that has worked may work again; its policies are gone, so the run must resume from its checkpoint.
+    this.#failure ??= this.#isReady ? new ServiceError(what) : new TroupeError("no_engine", what);
     this.#rest();
-    this.#hello.reject(this.#failure);
     for (const { given } of this.#pending.values()) given.reject(this.#failure);
     this.#pending.clear();
   }
 
-  /** From the first request on, until none is left. */
+  /** Until no request is left. */
   #watch(): void {
     if (this.#clock !== undefined) return;
     this.#lastHeard = performance.now();

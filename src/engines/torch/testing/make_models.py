@@ -28,7 +28,7 @@ MODELS = {
         **SHAPE, num_key_value_heads=2, head_dim=8, sliding_window=8, query_pre_attn_scalar=8,
         layer_types=["sliding_attention", "full_attention"], attn_logit_softcapping=2.0, final_logit_softcapping=3.0,
     ),
-    "phi": PhiConfig(**SHAPE, qk_layernorm=True),
+    "phi": PhiConfig(**{**SHAPE, "hidden_size": 32}, qk_layernorm=True),
     "phi3": Phi3Config(**SHAPE, num_key_value_heads=2),
     "gpt2": GPT2Config(
         vocab_size=37, n_embd=24, n_layer=2, n_head=4, n_positions=64, attn_implementation="eager",
