@@ -97,65 +97,125 @@ class Piece:
     continuations: tuple[int, ...]
 
 
-class Packed:
-    """Pieces in one row. `capture` keeps the keys and values of every layer."""
+@dataclass(frozen=True)
+class Segment:
+    """Tokens that follow `before` ones of a prompt, of which they see the keys."""
 
-    def __init__(self, pieces: Sequence[Piece], capture: bool = False) -> None:
-        self._pieces = pieces
-        self._masks: dict[tuple[int, int, int | None], Tensor] = {}
+    prompt: int
+    before: int
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Segments of similar length, each padded to the longest; padding is at the end, where no token sees it."""
+
+    queries: Tensor
+    keys: Tensor
+    #: Which of the padded queries there are.
+    present: Tensor
+    #: Of each segment.
+    before: Tensor
+    plain: bool
+
+    def mask(self, window: int | None) -> Tensor:
+        device = self.queries.device
+        own = self.before[:, None, None] + torch.arange(self.queries.shape[1], device=device)[:, None]
+        others = torch.arange(self.keys.shape[1], device=device)
+        seen = others <= own
+        if window is not None:
+            seen &= others > own - window
+        return seen[:, None]
+
+
+class Packed:
+    """Pieces in one row, without padding but in attention. `capture` keeps the keys and values of every layer."""
+
+    def __init__(self, pieces: Sequence[Piece], device: torch.device, capture: bool = False) -> None:
         self.captured: dict[int, tuple[Tensor, Tensor]] | None = {} if capture else None
+        buckets: dict[tuple[int, int, bool], list[Segment]] = {}
+        for segment in _segments(pieces):
+            key = (_padded(segment.length), _padded(segment.before + segment.length), segment.before == 0)
+            buckets.setdefault(key, []).append(segment)
+        self._groups = [_group(segments, key, device) for key, segments in buckets.items()]
+        places = torch.cat([group.queries.flatten()[group.present.flatten()] for group in self._groups])
+        #: Where each token of the row is among the groups' results.
+        self._order = torch.argsort(places)
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
         if self.captured is not None:
             self.captured[layer] = (key.detach(), value.detach())
-        parts: list[Tensor] = []
-        for piece in self._pieces:
-            parts.extend(self._piece(piece, query, key, value, rule))
-        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
+        # [tokens, heads, size]
+        rows = [each[0].transpose(0, 1) for each in (query, key, value)]
+        parts = [self._attend(group, *rows, rule) for group in self._groups]
+        whole = torch.cat(parts).index_select(0, self._order)
+        return whole.transpose(0, 1)[None]
 
-    def _piece(self, piece: Piece, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Iterator[Tensor]:
-        start, end = piece.start, piece.start + piece.prompt
+    def _attend(self, group: Group, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
+        """[queries that are present, heads, size]"""
+        own = [
+            each.index_select(0, places.flatten()).unflatten(0, places.shape).transpose(1, 2)
+            for each, places in ((query, group.queries), (key, group.keys), (value, group.keys))
+        ]
+        window = rule.window if rule.window is not None and rule.window < group.keys.shape[1] else None
+        plain = group.plain and window is None
+        if rule.softcap is not None:
+            found = _bounded(*own, group.mask(window), rule)
+        else:
+            found = F.scaled_dot_product_attention(
+                *own,
+                attn_mask=None if plain else group.mask(window),
+                is_causal=plain,
+                scale=rule.scaling,
+                enable_gqa=own[0].shape[1] != own[1].shape[1],
+            )
+        return found.transpose(1, 2)[group.present]
+
+
+def _segments(pieces: Sequence[Piece]) -> Iterator[Segment]:
+    for piece in pieces:
         if len(piece.continuations) == 1:
             # As if it were one sequence.
-            end += piece.continuations[0]
-            yield self._from(0, *(each[:, :, start:end] for each in (query, key, value)), rule)
-            return
-        own = [each[:, :, start:end] for each in (query, key, value)]
-        yield self._from(0, *own, rule)
-        at = end
+            yield Segment(piece.start, 0, piece.start, piece.prompt + piece.continuations[0])
+            continue
+        yield Segment(piece.start, 0, piece.start, piece.prompt)
+        at = piece.start + piece.prompt
         for length in piece.continuations:
-            more = [each[:, :, at : at + length] for each in (query, key, value)]
-            keys, values = (torch.cat([own[i], more[i]], dim=2) for i in (1, 2))
-            yield self._from(piece.prompt, more[0], keys, values, rule)
+            yield Segment(piece.start, piece.prompt, at, length)
             at += length
 
-    def _from(self, before: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
-        """Queries that follow `before` tokens of which they see the keys."""
-        length = query.shape[2]
-        window = rule.window if rule.window is not None and rule.window < before + length else None
-        plain = before == 0 and window is None
-        if rule.softcap is None:
-            mask = None if plain else self._mask(before, length, window, query.device)
-            return F.scaled_dot_product_attention(
-                query, key, value, attn_mask=mask, is_causal=plain, scale=rule.scaling, enable_gqa=True
-            )
-        groups = query.shape[1] // key.shape[1]
-        key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-        scores = query.float() @ key.float().transpose(2, 3) * rule.scaling
-        scores = torch.tanh(scores / rule.softcap) * rule.softcap
-        mask = self._mask(before, length, window, query.device)
-        return scores.masked_fill(~mask, -torch.inf).softmax(-1).to(value.dtype) @ value
 
-    def _mask(self, before: int, length: int, window: int | None, device: torch.device) -> Tensor:
-        found = self._masks.get((before, length, window))
-        if found is None:
-            own = torch.arange(before, before + length, device=device)[:, None]
-            others = torch.arange(before + length, device=device)[None]
-            found = others <= own
-            if window is not None:
-                found &= others > own - window
-            self._masks[before, length, window] = found
-        return found
+def _padded(length: int) -> int:
+    """At most an eighth more for long ones."""
+    step = 16
+    while step * 8 < length:
+        step *= 2
+    return -(-length // step) * step
+
+
+def _group(segments: Sequence[Segment], key: tuple[int, int, bool], device: torch.device) -> Group:
+    longest, most, plain = key
+    queries = torch.zeros(len(segments), longest, dtype=torch.long)
+    keys = torch.zeros(len(segments), most, dtype=torch.long)
+    present = torch.zeros(len(segments), longest, dtype=torch.bool)
+    for row, each in enumerate(segments):
+        own = torch.arange(each.start, each.start + each.length)
+        queries[row, : each.length] = own
+        present[row, : each.length] = True
+        keys[row, : each.before] = torch.arange(each.prompt, each.prompt + each.before)
+        keys[row, each.before : each.before + each.length] = own
+    before = torch.tensor([each.before for each in segments])
+    return Group(*(each.to(device) for each in (queries, keys, present, before)), plain)
+
+
+def _bounded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, rule: Rule) -> Tensor:
+    assert rule.softcap is not None
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    scores = query.float() @ key.float().transpose(2, 3) * rule.scaling
+    scores = torch.tanh(scores / rule.softcap) * rule.softcap
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1).to(value.dtype) @ value
 
 
 class Rows:

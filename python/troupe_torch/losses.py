@@ -1,4 +1,5 @@
-"""The losses of src/engines/engine.ts per token, with their derivatives, in float64 on the processor."""
+"""The losses of src/engines/engine.ts per token, with their derivatives, in float64 on the processor; of many
+continuations, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ Numbers = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Terms:
-    """Of each token of a continuation; zero where it is not counted."""
+    """Of each token; zero where it is not counted."""
 
     loss: Tensor
     slope: Tensor
@@ -23,8 +24,10 @@ class Terms:
     counts: Tensor
 
 
-def terms_of(loss: Mapping[str, Any], numbers: Numbers, outputs: Tensor, entropies: Tensor) -> Terms:
-    """@param outputs log-probabilities, or a critic's values"""
+def terms_of(
+    loss: Mapping[str, Any], numbers: Numbers, outputs: Tensor, entropies: Tensor, owners: Tensor
+) -> Terms:
+    """@param outputs log-probabilities, or a critic's values; @param owners the number of each token's continuation"""
     counts = numbers["mask"] != 0 if "mask" in numbers else torch.ones_like(outputs, dtype=torch.bool)
     zero = torch.zeros_like(outputs)
     none = zero.bool()
@@ -35,7 +38,7 @@ def terms_of(loss: Mapping[str, Any], numbers: Numbers, outputs: Tensor, entropi
         weights = numbers.get("weights", torch.ones_like(outputs))
         found = Terms(-weights * outputs, -weights, zero, zero, none, counts)
     else:
-        found = _ratio_terms(loss, numbers, outputs, entropies, counts)
+        found = _ratio_terms(loss, numbers, outputs, entropies, counts, owners)
     kept = {name: torch.where(counts, getattr(found, name), 0) for name in ("loss", "slope", "kl", "reference_kl")}
     return Terms(**kept, clipped=found.clipped & counts, counts=counts)
 
@@ -48,15 +51,15 @@ def entropy_bonus(loss: Mapping[str, Any], numbers: Numbers, like: Tensor) -> Te
 
 
 def _ratio_terms(
-    loss: Mapping[str, Any], numbers: Numbers, outputs: Tensor, entropies: Tensor, counts: Tensor
+    loss: Mapping[str, Any], numbers: Numbers, outputs: Tensor, entropies: Tensor, counts: Tensor, owners: Tensor
 ) -> Terms:
     log_ratios = outputs - numbers["logprobs"]
     advantages = numbers["advantages"]
     whole = loss["type"] == "ppo" and loss.get("ratio") == "sequence"
-    used = torch.full_like(log_ratios, _mean(log_ratios, counts)) if whole else log_ratios
+    used = _means(log_ratios, counts, owners) if whole else log_ratios
     value, slope, clipped = _objective(loss, used, advantages, outputs)
     if whole:
-        slope = torch.full_like(slope, _mean(slope, counts))
+        slope = _means(slope, counts, owners)
     reference_loss, reference_slope, reference_kl = _reference(loss, numbers, outputs)
     bonus = entropy_bonus(loss, numbers, outputs)
     return Terms(
@@ -69,8 +72,11 @@ def _ratio_terms(
     )
 
 
-def _mean(values: Tensor, counts: Tensor) -> float:
-    return values[counts].sum().item() / max(1, int(counts.sum()))
+def _means(values: Tensor, counts: Tensor, owners: Tensor) -> Tensor:
+    """For each token the mean of its continuation's counted ones."""
+    sums = torch.zeros(int(owners[-1]) + 1, dtype=values.dtype)
+    counted = sums.index_add(0, owners, counts.to(values.dtype)).clamp(min=1)
+    return (sums.index_add(0, owners, torch.where(counts, values, 0)) / counted)[owners]
 
 
 def _objective(

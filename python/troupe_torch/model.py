@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
-from transformers.modeling_outputs import BaseModelOutputWithPast
+from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
 from . import attention
 from .attention import Packed, Piece, Rows, laid_out
 from .errors import EngineError
 
 CRITIC = "ForTokenClassification"
+
+transformers.utils.logging.disable_progress_bar()
 
 
 class Model:
@@ -129,8 +132,8 @@ def _first_line(error: BaseException) -> str:
 class _Given(nn.Module):
     """Stands for a trunk whose states are known."""
 
-    def forward(self, inputs_embeds: Tensor, **_: Any) -> BaseModelOutputWithPast:
-        return BaseModelOutputWithPast(last_hidden_state=inputs_embeds)
+    def forward(self, *_: Any, inputs_embeds: Tensor, **__: Any) -> BaseModelOutputWithPastAndCrossAttentions:
+        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=inputs_embeds)
 
 
 def _head_of(whole: nn.Module) -> nn.Module:
@@ -160,7 +163,7 @@ def _prove(model: Model) -> None:
     positions = torch.arange(length, device=model.device)
     places = torch.cat([positions[:prompt], positions[prompt:middle], positions[prompt:length]])
     packed = torch.cat([tokens[:middle], tokens[prompt:length]])
-    layout = Packed([Piece(0, prompt, (middle - prompt, length - prompt))], capture=True)
+    layout = Packed([Piece(0, prompt, (middle - prompt, length - prompt))], model.device, capture=True)
     with laid_out(layout):
         states = model.states(packed[None], places[None])[0]
     _compare(model, model.scores(torch.cat([states[:prompt], states[middle:]])), own, "packed sequences")

@@ -49,8 +49,8 @@ class Pack:
     predictors: np.ndarray
     predicted: np.ndarray
     places: np.ndarray
-    #: Lengths of the continuations, in order.
-    lengths: tuple[int, ...]
+    #: The number of each predicted token's continuation.
+    owners: np.ndarray
 
 
 def read_data(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Datum]:
@@ -150,7 +150,7 @@ def _pack(data: Sequence[Datum]) -> Pack:
         *(np.concatenate(each) for each in (tokens, positions)),
         tuple(pieces),
         *(np.concatenate(each).astype(np.int64) for each in (predictors, predicted, places)),
-        tuple(len(each) for each in predicted),
+        np.repeat(np.arange(len(predicted)), [len(each) for each in predicted]),
     )
 
 
@@ -198,7 +198,7 @@ class Pass:
 
     def _pack(self, policy: Policy, pack: Pack) -> None:
         model = policy.model
-        layout = Packed(pack.pieces)
+        layout = Packed(pack.pieces, model.device)
         learns = self.loss is not None
         tokens, positions, predictors, predicted = (
             torch.from_numpy(each.astype(np.int64)).to(model.device)
@@ -241,22 +241,15 @@ class Pass:
             sums.tokens += len(outputs)
             sums.entropy += entropies.sum().item()
             return outputs, outputs
-        slopes, bonuses, at = [], [], 0
-        for length in pack.lengths:
-            own, entropy = outputs[at : at + length], entropies[at : at + length]
-            places = pack.places[at : at + length]
-            numbers = {name: torch.from_numpy(each[places].astype(np.float64)) for name, each in self.numbers.items()}
-            terms = terms_of(self.loss, numbers, own, entropy)
-            sums.loss += terms.loss.sum().item()
-            sums.tokens += int(terms.counts.sum())
-            sums.entropy += torch.where(terms.counts, entropy, 0).sum().item()
-            sums.kl += terms.kl.sum().item()
-            sums.reference_kl += terms.reference_kl.sum().item()
-            sums.clipped += int(terms.clipped.sum())
-            slopes.append(terms.slope)
-            bonuses.append(entropy_bonus(self.loss, numbers, own))
-            at += length
-        return torch.cat(slopes), torch.cat(bonuses)
+        numbers = {name: torch.from_numpy(each[pack.places].astype(np.float64)) for name, each in self.numbers.items()}
+        terms = terms_of(self.loss, numbers, outputs, entropies, torch.from_numpy(pack.owners))
+        sums.loss += terms.loss.sum().item()
+        sums.tokens += int(terms.counts.sum())
+        sums.entropy += torch.where(terms.counts, entropies, 0).sum().item()
+        sums.kl += terms.kl.sum().item()
+        sums.reference_kl += terms.reference_kl.sum().item()
+        sums.clipped += int(terms.clipped.sum())
+        return terms.slope, entropy_bonus(self.loss, numbers, outputs)
 
     def _head_gradient(
         self, policy: Policy, states: Tensor, predicted: Tensor, slopes: Tensor, bonuses: Tensor

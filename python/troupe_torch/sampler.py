@@ -296,7 +296,7 @@ class Sampler:
         """Computes the prompt, and the first token of each sequence."""
         model = request.policy.model
         length = len(request.prompt)
-        layout = Packed([Piece(0, length, ())], capture=True)
+        layout = Packed([Piece(0, length, ())], model.device, capture=True)
         tokens = torch.from_numpy(request.prompt.astype(np.int64)).to(model.device)
         with adapted(request.policy.adapter), laid_out(layout), self._settings.casting(model):
             states = model.states(tokens[None], torch.arange(length, device=model.device)[None])[0, -1:]

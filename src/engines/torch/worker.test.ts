@@ -91,7 +91,8 @@ describe("a worker that has started", () => {
   it("writes to the run's folder once there is one, without secrets", async () => {
     process.env["TROUPE_TEST_KEY"] = "hunter22-hunter22";
     const log = join(folder, "run", "engine.log");
-    const says = "echo first >&2; head -c 1 >/dev/null; echo hunter22-hunter22 -$TROUPE_TEST_KEY- >&2; exit 1";
+    const says =
+      "echo first >&2; head -c 1 >/dev/null; echo hunter22-hunter22 -$TROUPE_TEST_KEY- >&2; exit 1";
     const worker = started(interpreter(`${framed({ id: 0 })}; ${says}`), { log });
     await worker.ready;
     mkdirSync(join(folder, "run"));

@@ -4,10 +4,11 @@
  */
 import { atEndOfFile } from "../../../test-end.ts";
 import { torchSettings } from "../kind.ts";
+import { python } from "./interpreter.ts";
 import { TorchEngine } from "../torch-engine.ts";
 import { TorchWorker } from "../worker.ts";
 
-export const python = process.env["TROUPE_TORCH_PYTHON"];
+export { python };
 
 /** A worker of its own, in float32 on one thread of the CPU. */
 export function startWorker(changes: object = {}, log?: string): TorchWorker {
