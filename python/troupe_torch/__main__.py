@@ -21,25 +21,34 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 
 import json  # noqa: E402
 import queue  # noqa: E402
-
-from .frames import Message, Writer, read_message  # noqa: E402
+import struct  # noqa: E402
+from typing import Any  # noqa: E402
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
-    requests: queue.Queue[Message] = queue.Queue()
-    cancelled: set[int] = set()
-    writer = Writer(_out)
-    threading.Thread(target=_read, args=(requests, cancelled), daemon=True).start()
     try:
+        from .frames import Message, Writer, read_message
+
+        requests: queue.Queue[Message] = queue.Queue()
+        cancelled: set[int] = set()
+        threading.Thread(target=_read, args=(read_message, requests, cancelled), daemon=True).start()
         from .worker import Worker
-    except ImportError as error:
-        writer.write({"id": 0, "error": {"code": "no_engine", "message": f"{sys.executable}: {error}"}})
-        sys.exit(1)
-    Worker(options, requests, cancelled, writer).run()
+    except Exception as error:  # a package that is missing, too old, or whose libraries do not load
+        _reject(f"{sys.executable} cannot import what the engine needs ({type(error).__name__}: {error})")
+        raise
+    Worker(options, requests, cancelled, Writer(_out)).run()
 
 
-def _read(requests: "queue.Queue[Message]", cancelled: set[int]) -> None:
+def _reject(problem: str) -> None:
+    fix = "`troupe engine install torch` makes a Python that has it"
+    error = {"code": "no_engine", "message": f"{problem}; {fix}"}
+    text = json.dumps({"id": 0, "error": error}).encode()
+    _out.write(struct.pack("<I", len(text)) + text)
+    _out.flush()
+
+
+def _read(read_message: Any, requests: "queue.Queue[Any]", cancelled: set[int]) -> None:
     while True:
         message = read_message(sys.stdin.buffer)
         if message is None:

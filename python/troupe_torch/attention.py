@@ -126,7 +126,8 @@ class Group:
         seen = others <= own
         if window is not None:
             seen &= others > own - window
-        return seen[:, None]
+        # Padded queries see everything: one that saw nothing would have no scores, and no number as its gradient.
+        return (seen | ~self.present[:, :, None])[:, None]
 
 
 class Packed:

@@ -58,10 +58,13 @@ class Model:
     def recompute_layers(self, enabled: bool) -> None:
         """Layers are computed again for gradients, instead of being kept. Nothing else is different in training mode."""
         self.whole.train(enabled)
+        # Named so since transformers 5.
+        which = "activation" if hasattr(self.whole, "activation_checkpointing_enable") else "gradient"
         if enabled:
-            self.whole.gradient_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
+            options = {"use_reentrant": False, "preserve_rng_state": False}
+            getattr(self.whole, f"{which}_checkpointing_enable")(options)
         else:
-            self.whole.gradient_checkpointing_disable()
+            getattr(self.whole, f"{which}_checkpointing_disable")()
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+/** Samples do not depend on what is sampled beside them: bit for bit, across blocks of the cache, policies and batches. */
+import { describe, expect, it } from "vitest";
+import { makeModel, temporaryFolder, tinyPreset, vocabularySize } from "../../models/test-model.ts";
+import { drawInt, generatorOf, rootKey } from "../../random.ts";
+import type { SampleRequest } from "../engine.ts";
+import { adam, someDatum } from "../local/test-engine.ts";
+import { openShared, python } from "./testing/shared-worker.ts";
+
+const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
+
+describe.skipIf(python === undefined)("batches", () => {
+  it("give each sequence the tokens and log-probabilities that it has alone", async () => {
+    const model = await makeModel(temporaryFolder(), "model", { preset: { ...tinyPreset, maxLength: 512 } });
+    const engine = openShared();
+    await engine.createPolicy({ name: "whole", model });
+    for (const [name, targets] of [
+      ["one", adapter.targetModules],
+      ["other", ["v_proj", "down_proj"]],
+    ] as const) {
+      await engine.createPolicy({ name, model, adapter: { ...adapter, targetModules: targets } });
+      await engine.forwardBackward([someDatum(name)], { type: "cross_entropy" });
+      await engine.optimStep(name, { ...adam, learningRate: 0.1 });
+    }
+    const generator = generatorOf(rootKey(1));
+    const requests = Array.from({ length: 24 }, (_, seed): SampleRequest => ({
+      policy: ["whole", "one", "other"][seed % 3] as string,
+      prompt: Int32Array.from({ length: 1 + drawInt(generator, 280) }, () =>
+        drawInt(generator, vocabularySize),
+      ),
+      count: 1 + drawInt(generator, 3),
+      maxTokens: 1 + drawInt(generator, 40),
+      temperature: 1,
+      seed,
+    }));
+    const together = await Promise.all(requests.map((each) => engine.sample(each)));
+    for (const [index, each] of requests.entries())
+      expect(await engine.sample(each)).toEqual(together[index]);
+    await engine.close();
+  });
+});
