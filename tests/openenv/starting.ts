@@ -18,14 +18,14 @@ export interface StartedServer {
 
 /** @param port to listen at */
 export async function startServer(
-  script: "server.py" | "hostile.py",
+  script: "server.py" | "hostile.py" | "../../examples/openenv/server.py",
   env: Readonly<Record<string, string>>,
   port?: number,
 ): Promise<StartedServer> {
   const own = port ?? (await freePort());
   const file = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(python, [file, String(own)], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, PORT: String(own), ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const url = `http://127.0.0.1:${own}`;

@@ -1,0 +1,7 @@
+#!/bin/bash
+
+if [ "$(cat /app/answer.txt)" = small ]; then
+  echo 1 > /logs/verifier/reward.txt
+else
+  echo 0 > /logs/verifier/reward.txt
+fi

@@ -1,0 +1,134 @@
+/**
+ * The examples of docs/environments-of-others.md, as their readers run them: real servers and packages of Python, trained
+ * by the local engine. Each is skipped without its package: TROUPE_OPENENV_PYTHON, TROUPE_VERIFIERS_PYTHON and
+ * TROUPE_HARBOR_PYTHON name interpreters that have them; otherwise it is python3.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { troupe } from "../src/cli/testing/command.ts";
+import type { StepMetrics } from "../src/runs/records.ts";
+import { mean } from "../src/statistics.ts";
+import { hasOpenEnv, startServer } from "./openenv/starting.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "troupe-others-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const recipeOf = (example: string) =>
+  fileURLToPath(new URL(`../examples/${example}/recipe.yaml`, import.meta.url));
+const train = (recipe: string, run: string, ...overrides: readonly string[]) =>
+  troupe(["train", recipe, "--run", run, "evaluation.every=0", ...overrides], { cwd: folder });
+
+const fileOf = (run: string) => join(folder, "runs", run, "metrics.jsonl");
+
+function stepsOf(run: string): readonly StepMetrics[] {
+  const lines = readFileSync(fileOf(run), "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as StepMetrics);
+}
+const scoresOf = (run: string) => stepsOf(run).map(({ rollout }) => rollout?.score ?? Number.NaN);
+
+/** Null: no such interpreter has the package. */
+function pythonWith(variable: string, imports: string): string | null {
+  const python = process.env[variable] ?? "python3";
+  const found = spawnSync(python, ["-c", `import ${imports}, sys; print(sys.executable)`], { cwd: folder });
+  return found.status === 0 ? String(found.stdout).trim() : null;
+}
+
+describe.skipIf(!hasOpenEnv)("an OpenEnv server", { timeout: 1_800_000 }, () => {
+  it("teaches, although it is killed and started again meanwhile", async () => {
+    const server = await startServer("../../examples/openenv/server.py", {});
+    let again: Promise<unknown> | null = null;
+    const restart = async (): Promise<void> => {
+      await server.kill();
+      const other = await startServer(
+        "../../examples/openenv/server.py",
+        {},
+        Number(new URL(server.url).port),
+      );
+      server.kill = other.kill;
+    };
+    const args = [`environment.url=${server.url}`, "train.steps=20"];
+    const { code, stderr } = await troupe(
+      ["train", recipeOf("openenv"), "--run", "openenv", "evaluation.every=0", ...args],
+      { cwd: folder, watch: (output) => void (/\b5\/20\b/.test(output) && (again ??= restart())) },
+    );
+    await again;
+    expect(again).not.toBeNull();
+    // A server that is away for longer than episodes are tried again stops the training, with a checkpoint.
+    if (code !== 0)
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("resume") });
+    const resumed = code === 0 ? { code } : await train(recipeOf("openenv"), "openenv", ...args);
+    await server.kill();
+    expect(resumed).toMatchObject({ code: 0 });
+    const scores = scoresOf("openenv");
+    expect(scores).toHaveLength(20);
+    console.log(scores.map((score) => score.toFixed(2)).join(" "));
+    expect(mean(scores.slice(0, 4))).toBeLessThan(0.35);
+    expect(mean(scores.slice(-5))).toBeGreaterThan(0.5);
+  });
+
+  it("of a game for two trains both players, each by what it won", async () => {
+    const server = await startServer("server.py", { GAME: "nim", SESSIONS: "8" });
+    const recipe = join(folder, "nim.yaml");
+    writeFileSync(
+      recipe,
+      `name: nim
+environment:
+  name: openenv
+  url: ${server.url}
+  player: { field: player }
+  observation: "{stones} left"
+  memory: turn
+  rewards: zero-sum
+  bounds: [-1, 1]
+  errors: action
+  sessions: 8
+  words: ["1", "2", "3", "4", "5", left]
+team:
+  roles: { first: { policy: shared, maxTokens: 1 }, second: { policy: shared, maxTokens: 1 } }
+  turns: 3
+policies: { shared: { model: { preset: nano } } }
+algorithm: { name: mas-grpo, reward: rewards, samples: 8 }
+train: { steps: 3, tasksPerStep: 2, learningRate: 0.0015 }
+evaluation: { tasks: 2 }
+`,
+    );
+    const rejected = await train(recipe, "nim", "algorithm.reward=outcome");
+    expect(rejected).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("the seats of openenv compete"),
+    });
+    const { code, stderr } = await train(recipe, "nim");
+    await server.kill();
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(scoresOf("nim").slice(0, 3).every(Number.isFinite)).toBe(true);
+  });
+});
+
+const hasBubblewrap = spawnSync("bwrap", ["--version"]).error === undefined;
+
+describe.each([
+  { example: "verifiers", python: pythonWith("TROUPE_VERIFIERS_PYTHON", "verifiers.v1") },
+  {
+    example: "harbor",
+    python: hasBubblewrap ? pythonWith("TROUPE_HARBOR_PYTHON", "harbor.models.task.task") : null,
+  },
+])("$example", ({ example, python }) => {
+  const few = ["train.steps=2", "train.tasksPerStep=2", "algorithm.samples=3", "evaluation.tasks=1"];
+
+  it.skipIf(python === null)("is trained by the command environment", { timeout: 1_800_000 }, async () => {
+    const { code, stderr } = await train(
+      recipeOf(example),
+      example,
+      `environment.run=[${python}, play.py]`,
+      ...few,
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(scoresOf(example).slice(0, 2).every(Number.isFinite)).toBe(true);
+    // Every episode was rewarded: nothing failed inside.
+    expect(readFileSync(fileOf(example), "utf8")).not.toContain("nothing rewards the episode");
+  });
+});
