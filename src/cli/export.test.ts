@@ -4,10 +4,12 @@ import path from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Engine } from "../engines/engine.ts";
 import { openEngine } from "../engines/open.ts";
+import { initModel } from "../models/init.ts";
 import { temporaryFolder, tensorsOf } from "../models/test-model.ts";
 import { readTextFiles } from "../models/model-directory.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { digestOfText } from "../runs/digests.ts";
+import { writeByteTokenizer } from "../text/byte-tokenizer.ts";
 import { train } from "../train/run.ts";
 import { tinyRecipe } from "../train/testing/tiny-recipe.ts";
 import { openSavedRun, weightsOfPolicy, weightsOfDirectory, type Weights } from "../train/weights.ts";
@@ -156,6 +158,40 @@ test("weights that a server keeps are downloaded first", async () => {
   expect(code).toBe(2);
   const download = "troupe runs weights runs/remote --policy legs --out DIRECTORY";
   expect(stderr).toContain(`a server keeps remote:legs; first \`${download}\``);
+});
+
+test("a GGUF file; --force replaces only such a file", async () => {
+  // Presets have a vocabulary of words, which llama.cpp does not have.
+  const told = await troupe("export", "one", "planner", "--to", "gguf");
+  expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining("WordLevel") });
+  expect(told.stderr).toContain("export it with `--to merged`");
+  writeByteTokenizer(at("byte-tokenizer"));
+  await initModel({ directory: at("bytes"), preset: "nano", tokenizer: at("byte-tokenizer"), seed: 1 });
+  expect(await troupe("export", "bytes", "--to", "gguf")).toEqual({
+    code: 0,
+    stderr: "",
+    stdout:
+      "models/bytes.gguf: bytes, 123,776 parameters in bfloat16\n\n" +
+      "next, with llama.cpp:\n  llama-server -m models/bytes.gguf --jinja\n",
+  });
+  const eight = await troupe("export", "bytes", "--to", "gguf", "--dtype", "q8_0", "--json");
+  expect(JSON.parse(eight.stdout)).toEqual({
+    file: "models/bytes-q8_0.gguf",
+    from: "bytes",
+    step: null,
+    to: "gguf",
+    dtype: "q8_0",
+    parameters: 123_776,
+  });
+  const again = ["export", "bytes", "--to", "gguf", "--out"];
+  expect((await troupe(...again, "models/bytes.gguf")).stderr).toContain("models/bytes.gguf exists");
+  const before = await fs.readFile(at("models/bytes.gguf"));
+  expect((await troupe(...again, "models/bytes.gguf", "--force")).code).toBe(0);
+  expect(await fs.readFile(at("models/bytes.gguf"))).toEqual(before);
+  await fs.writeFile(at("other.gguf"), "GGUF of somebody else, which is long enough for any key");
+  for (const other of ["other.gguf", "eyes-float32"])
+    expect((await troupe(...again, other, "--force")).stderr).toContain("not an earlier export of this kind");
+  expect((await fs.readdir(at("models"))).toSorted()).toEqual(["bytes-q8_0.gguf", "bytes.gguf", "one-legs"]);
 });
 
 async function rejected(...args: string[]): Promise<string> {

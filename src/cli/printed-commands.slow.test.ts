@@ -39,6 +39,7 @@ it("at the end of a run in another folder", async () => {
     "troupe eval small",
     "troupe runs plot",
     "troupe train small.yaml",
+    "troupe export small",
     "troupe runs --runs",
   ]);
   for (const command of commands) {

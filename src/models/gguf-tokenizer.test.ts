@@ -9,18 +9,21 @@ import { failure, temporaryFolder } from "./test-model.ts";
 
 const folder = temporaryFolder();
 
-type Json = Record<string, any>;
+type Json = Record<string, unknown>;
+
+interface TokenizerJson {
+  readonly model: Json;
+  readonly pre_tokenizer: { readonly pretokenizers: Json[] };
+  readonly added_tokens: Json[];
+}
 
 /** A fixture's directory with changed files. */
-function changed(style: string, change: (tokenizer: Json, config: Json) => void): string {
+function changed(style: string, change: (tokenizer: TokenizerJson, config: Json) => void): string {
   const directory = join(folder, `${style}-${Math.random()}`);
   cpSync(join(fixtures, style), directory, { recursive: true });
   const files = ["tokenizer.json", "tokenizer_config.json"].map((name) => join(directory, name));
-  const [tokenizer, config] = files.map((file) => JSON.parse(readFileSync(file, "utf8")) as Json) as [
-    Json,
-    Json,
-  ];
-  change(tokenizer, config);
+  const [tokenizer, config] = files.map((file) => JSON.parse(readFileSync(file, "utf8")) as unknown);
+  change(tokenizer as TokenizerJson, config as Json);
   [tokenizer, config].forEach((value, i) => writeFileSync(files[i] ?? "", JSON.stringify(value)));
   return directory;
 }
@@ -44,7 +47,7 @@ test("other patterns with names", () => {
   expect(pre({ type: "Sequence", pretokenizers: [{ type: "Digits", individual_digits: true }, level] })).toBe(
     "smollm",
   );
-  const merged = changed("llama3", (json) => (json["model"]["ignore_merges"] = false));
+  const merged = changed("llama3", (json) => (json.model["ignore_merges"] = false));
   expect(metadata(merged)["tokenizer.ggml.pre"]).toBe("smaug-bpe");
   writeByteTokenizer(join(folder, "bytes"));
   expect(metadata(join(folder, "bytes"))).toMatchObject({
@@ -80,33 +83,42 @@ test("a template of its own for tools", () => {
   });
 });
 
+const step = (json: TokenizerJson, index: number): Json => json.pre_tokenizer.pretokenizers[index] ?? {};
+
 describe("is rejected, with what to do instead:", () => {
-  const split = (json: Json): Json => json["pre_tokenizer"]["pretokenizers"][0];
-  test.each<[string, string, (json: Json, config: Json) => void]>([
+  test.each<[string, string, (json: TokenizerJson, config: Json) => void]>([
     [
       "separates words in a way without a name",
       "qwen2",
-      (json) => (split(json)["pattern"] = { Regex: "\\p{L}+|." }),
+      (json) => (step(json, 0)["pattern"] = { Regex: "\\p{L}+|." }),
     ],
-    ["separates words in a way without a name", "qwen2", (json) => (split(json)["behavior"] = "Removed")],
-    ["does not merge words that are entries", "qwen2", (json) => (json["model"]["ignore_merges"] = true)],
-    ["does not write words as bytes", "qwen2", (json) => (json["pre_tokenizer"] = { type: "Whitespace" })],
+    ["separates words in a way without a name", "qwen2", (json) => (step(json, 0)["behavior"] = "Removed")],
+    ["does not merge words that are entries", "qwen2", (json) => (json.model["ignore_merges"] = true)],
     [
-      "puts a space before each text",
+      "does not write words as bytes",
       "qwen2",
-      (json) => (json["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] = true),
+      (json) => Object.assign(json, { pre_tokenizer: { type: "Whitespace" } }),
     ],
-    ["changes texts first (Lowercase)", "qwen2", (json) => (json["normalizer"] = { type: "Lowercase" })],
+    ["puts a space before each text", "qwen2", (json) => (step(json, 1)["add_prefix_space"] = true)],
+    [
+      "changes texts first (Lowercase)",
+      "qwen2",
+      (json) => Object.assign(json, { normalizer: { type: "Lowercase" } }),
+    ],
     [
       'the added token "<think>" with lstrip',
       "qwen3",
-      (json) => (json["added_tokens"].at(-2)["lstrip"] = true),
+      (json) => Object.assign(json.added_tokens.at(-2) ?? {}, { lstrip: true }),
     ],
     ["has no end token", "qwen3", (_, config) => delete config["eos_token"]],
     ["has no bos_token, but its chat template uses one", "llama3", (_, config) => delete config["bos_token"]],
     ["BPE in the style of SentencePiece", "llama2", () => {}],
     ["BPE in the style of SentencePiece", "mistral", () => {}],
-    ["has 600 tokens, but the model only 500 rows", "qwen2", (json) => (json["added_tokens"][2]["id"] = 599)],
+    [
+      "has 600 tokens, but the model only 500 rows",
+      "qwen2",
+      (json) => Object.assign(json.added_tokens[2] ?? {}, { id: 599 }),
+    ],
   ])("%s", async (message, style, change) => {
     const told = await failure("bad_model", () => metadata(changed(style, change)));
     expect(told).toContain(message);

@@ -36,8 +36,9 @@ export function tokenizerMetadata(directory: string, rows: number): GgufMetadata
   const vocabulary = readVocabulary(json);
   const merges = mergesOf(json, reject);
   const pre = preTokenizerOf(json, merges.length > 0, reject);
-  if (!isNothing(json["normalizer"]) && typeOf(json["normalizer"]) !== "NFC")
-    reject(`changes texts first (${typeOf(json["normalizer"])})`);
+  const normalizer = json["normalizer"] ?? null;
+  if (normalizer !== null && typeOf(normalizer) !== "NFC")
+    reject(`changes texts first (${String(typeOf(normalizer))})`);
   return [
     ["tokenizer.ggml.model", "gpt2"],
     ["tokenizer.ggml.pre", pre],
@@ -201,8 +202,4 @@ function textOf(token: unknown): string | undefined {
 
 function typeOf(rule: unknown): unknown {
   return isObject(rule) ? rule["type"] : undefined;
-}
-
-function isNothing(value: unknown): boolean {
-  return value === null || value === undefined;
 }

@@ -24,9 +24,9 @@ async function read(file: string): Promise<Read> {
     const sizes = shape.map(Number);
     const count = sizes.reduce((product, size) => product * size, 1);
     const data = bytes.subarray(Number(tensorDataOffset + offset));
-    return [name, { dtype: dtype as number, shape: sizes, values: valuesOf(dtype, data, count) }] as const;
+    return [name, { dtype, shape: sizes, values: valuesOf(dtype, data, count) }] as const;
   });
-  return { metadata: metadata as unknown as Read["metadata"], tensors: new Map(tensors) };
+  return { metadata: { ...metadata }, tensors: new Map(tensors) };
 }
 
 function valuesOf(dtype: GGMLQuantizationType, data: Buffer, count: number): Float32Array {
@@ -54,7 +54,7 @@ const preset = {
   intermediateSize: 96,
 };
 
-async function export_(
+async function exported(
   name: string,
   style: string,
   changes: object,
@@ -73,7 +73,7 @@ async function export_(
 }
 
 test("has the settings, the tokenizer and the chat template", async () => {
-  const { file, directory } = await export_("qwen3", "qwen3", {}, { vocab_size: 400 }, "BF16");
+  const { file, directory } = await exported("qwen3", "qwen3", {}, { vocab_size: 400 }, "BF16");
   const { metadata } = await read(file);
   const json = JSON.parse(readFileSync(join(directory, "tokenizer.json"), "utf8")) as {
     model: { vocab: Record<string, number>; merges: string[][] };
@@ -111,23 +111,24 @@ test("has the settings, the tokenizer and the chat template", async () => {
       .map(([text]) => text),
   );
   expect(tokens.slice(386, 397)).toEqual([
-    ...[
-      "<|endoftext|>",
-      "<|im_start|>",
-      "<|im_end|>",
-      "<tool_call>",
-      "</tool_call>",
-      "<tool_response>",
-      "</tool_response>",
-    ],
-    ...["<think>", "</think>", "[PAD395]", "[PAD396]"],
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<think>",
+    "</think>",
+    "[PAD395]",
+    "[PAD396]",
   ]);
   expect(types).toEqual([...Array(386).fill(1), 3, 3, 3, ...Array(6).fill(4), ...Array(5).fill(5)]);
 });
 
 test("has every tensor of a Llama, with the rows of queries and keys by neighbours, as float32", async () => {
   const changes = { architecture: "LlamaForCausalLM", tiedEmbeddings: false } as const;
-  const { file, directory } = await export_("llama", "llama3", changes, {}, "F32");
+  const { file, directory } = await exported("llama", "llama3", changes, {}, "F32");
   const { metadata, tensors } = await read(file);
   expect(metadata).toMatchObject({
     "general.architecture": "llama",
@@ -166,7 +167,7 @@ test("writes Llama 3's scaling of rotary embeddings as divisors, and linear scal
     original_max_position_embeddings: 64,
   };
   const { tensors } = await read(
-    (await export_("llama3-rope", "llama3", changes, { rope_scaling: llama3 }, "BF16")).file,
+    (await exported("llama3-rope", "llama3", changes, { rope_scaling: llama3 }, "BF16")).file,
   );
   // Wavelengths 2π·10000^(i/8), i from 0: below 64/4 unchanged, above 64/1 divided by 8, blended between.
   const blended =
@@ -177,7 +178,7 @@ test("writes Llama 3's scaling of rotary embeddings as divisors, and linear scal
   expect(factors.slice(3)).toEqual([8, 8, 8, 8, 8]);
   const linear = { rope_scaling: { rope_type: "linear", factor: 4 }, rope_theta: 500_000 };
   const { metadata } = await read(
-    (await export_("linear-rope", "qwen2", { architecture: "Qwen2ForCausalLM" }, linear, "BF16")).file,
+    (await exported("linear-rope", "qwen2", { architecture: "Qwen2ForCausalLM" }, linear, "BF16")).file,
   );
   expect(metadata).toMatchObject({
     "qwen2.rope.scaling.type": "linear",
@@ -186,14 +187,14 @@ test("writes Llama 3's scaling of rotary embeddings as divisors, and linear scal
   });
   expect(
     await failure("bad_model", () =>
-      export_("qwen-llama3-rope", "qwen2", {}, { rope_scaling: llama3 }, "BF16"),
+      exported("qwen-llama3-rope", "qwen2", {}, { rope_scaling: llama3 }, "BF16"),
     ),
   ).toContain("for Llama only");
 });
 
 test("rounds matrices to bfloat16 or 8 bits, and keeps norms and biases", async () => {
   const changes = { architecture: "Qwen2ForCausalLM", intermediateSize: 80 } as const;
-  const { file, directory } = await export_("qwen2", "qwen2", changes, {}, "Q8_0");
+  const { file, directory } = await exported("qwen2", "qwen2", changes, {}, "Q8_0");
   const { metadata, tensors } = await read(file);
   expect(metadata["general.file_type"]).toBe(7);
   const source = await tensorsOf(join(directory, "model.safetensors"));

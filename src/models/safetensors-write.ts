@@ -89,11 +89,11 @@ function headerBytes(
   return bytes;
 }
 
-/** Writes a tensor's values piece by piece, as `encode` makes them; a piece is a whole number of 2²⁰ values or the last. */
+/** Writes a tensor's values piece by piece, as `convert` makes them; a piece is a whole number of 2²⁰ values or the last. */
 export async function writeTensor(
   handle: FileHandle,
   tensor: TensorToWrite,
-  encode: (piece: Float32Array) => Uint8Array,
+  convert: (piece: Float32Array) => Uint8Array,
 ): Promise<void> {
   const values = await tensor.values();
   if (values.length !== elements(tensor.shape)) {
@@ -103,7 +103,7 @@ export async function writeTensor(
     );
   }
   for (let at = 0; at < values.length; at += pieceWeights)
-    await writeFully(handle, encode(values.subarray(at, at + pieceWeights)));
+    await writeFully(handle, convert(values.subarray(at, at + pieceWeights)));
 }
 
 /** Little-endian bytes. @throws TroupeError `bad_arguments` for weights beyond the format's range */

@@ -1,7 +1,7 @@
 """What llama.cpp makes of a GGUF file, through llama-cpp-python. Reads one JSON request, writes one JSON answer.
 
 Request: file, texts (list of strings), prompts (lists of ids), expected (for each prompt, the continuation to compare
-with), context. Answer: ids of each text without and with special tokens parsed, whether a text gets a first token,
+with), context, exact (whether keys and values are cached in float32, not float16). Answer: ids of each text without and with special tokens parsed, whether a text gets a first token,
 the end tokens, the chat template, and for each prompt the greedy continuation as long as the expected one, with the
 place of the first difference and by how much the logit of llama.cpp's own token exceeds the expected one's there.
 """
@@ -12,8 +12,9 @@ import llama_cpp
 import numpy
 
 request = json.load(sys.stdin)
+cache = {"type_k": llama_cpp.GGML_TYPE_F32, "type_v": llama_cpp.GGML_TYPE_F32} if request["exact"] else {}
 llm = llama_cpp.Llama(
-    request["file"], n_ctx=request["context"], n_batch=request["context"], n_threads=1, n_threads_batch=1, verbose=False,
+    request["file"], n_ctx=request["context"], n_batch=request["context"], n_threads=1, n_threads_batch=1, verbose=False, **cache,
 )
 rows = llm.n_vocab()
 vocabulary = llama_cpp.llama_model_get_vocab(llm.model)

@@ -11,6 +11,7 @@ import { showPath } from "../../recipes/tree.ts";
 import type { RunResult } from "../../runs/records.ts";
 import { train, type TrainOutcome } from "../../train/run.ts";
 import { showStep } from "../../train/state.ts";
+import { trainedPolicies } from "../../train/teams.ts";
 import { planArguments, resolveArguments, withRecipeArguments, type OverrideOptions } from "../arguments.ts";
 import { whenOutputClosed, exitCodes, listenForStop } from "../exit.ts";
 import { printLines, printNote } from "../print.ts";
@@ -137,11 +138,25 @@ function reportResult(
       wanted: recipe.evaluation,
       expected,
       extending: again && extendingOf(again, recipe, directory),
+      exporting: exportingOf(resolved, directory),
       isPlayable: resolved.environment.drive === undefined,
       width,
     }),
     ...(guide ? ["", ...ownLines(recipe.name, width)] : []),
   ]);
+}
+
+/** What servers keep is downloaded first. */
+function exportingOf(
+  { recipe, configuredEngine }: ResolvedRecipe,
+  directory: string,
+): readonly string[] | undefined {
+  const name = path.basename(directory);
+  if (configuredEngine.servers !== null) return ["runs", "weights", name];
+  const [trained] = trainedPolicies(recipe);
+  const isOnly = Object.keys(recipe.policies).length === 1;
+  if (trained === undefined) return undefined;
+  return ["export", name, ...(isOnly ? [] : [trained]), "--to", "merged"];
 }
 
 /** The words after `train` for a run twice as long. */

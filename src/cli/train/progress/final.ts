@@ -53,6 +53,8 @@ export interface Ending {
   readonly expected?: Recipe["expected"] | undefined;
   /** The words after `train` that extend the run. Undefined: it cannot be. */
   readonly extending?: readonly string[] | undefined;
+  /** The words after `troupe` that get a trained policy's weights. Undefined: there are none. */
+  readonly exporting?: readonly string[] | undefined;
   /** A person can take a seat. Default: true. */
   readonly isPlayable?: boolean;
   /** Of the terminal. */
@@ -63,7 +65,7 @@ export interface Ending {
 export function finalLines(
   result: RunResult,
   run: string,
-  { available, wanted, expected, extending, isPlayable = true, width = Infinity }: Ending,
+  { available, wanted, expected, extending, exporting, isPlayable = true, width = Infinity }: Ending,
 ): string[] {
   const { steps } = result;
   const isTrained = steps.warmStart + steps.reinforcement > 0;
@@ -78,7 +80,7 @@ export function finalLines(
     ),
     "",
     "next:",
-    ...commandLines(nextCommands(result, run, available, { extending, isPlayable }), width),
+    ...commandLines(nextCommands(result, run, available, { extending, exporting, isPlayable }), width),
   ];
 }
 
@@ -132,7 +134,7 @@ function nextCommands(
   { table, steps }: RunResult,
   run: string,
   available: number,
-  { extending, isPlayable = true }: Pick<Ending, "extending" | "isPlayable">,
+  { extending, exporting, isPlayable = true }: Pick<Ending, "extending" | "exporting" | "isPlayable">,
 ): readonly Command[] {
   const name = basename(run);
   const folder = runsOption(dirname(run));
@@ -154,6 +156,9 @@ function nextCommands(
     ...(isPlayable ? [playing] : []),
     ...(more > evaluated ? [narrower] : []),
     ...(steps.reinforcement > 0 ? longer : []),
+    ...(isTrained && exporting !== undefined
+      ? [[command(...exporting, ...folder), "its weights for other programs"] as const]
+      : []),
     [command("runs", ...folder), "all runs"],
   ];
 }
