@@ -222,13 +222,13 @@ def _bounded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, rule: Rule
 class Rows:
     """
     Keys and values of a fixed number of sequences, one row each. Every product has the same shape whatever the other rows
-    are and however long: so a row's numbers never depend on its neighbours.
+    are and however long: so a row's numbers never depend on its neighbours. @param block tokens whose keys are multiplied
+    together
     """
 
-    BLOCK = 128
-
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, block: int = 128) -> None:
         self.rows = rows
+        self.block = block
         self.capacity = 0
         self._keys: dict[int, Tensor] = {}
         self._values: dict[int, Tensor] = {}
@@ -241,7 +241,7 @@ class Rows:
 
     def fill(self, row: int, captured: dict[int, tuple[Tensor, Tensor]], start: int, end: int) -> None:
         """Puts the keys and values of a prompt into a row."""
-        self.capacity = max(self.capacity, self.BLOCK)
+        self.capacity = max(self.capacity, self.block)
         for layer, (key, value) in captured.items():
             if layer not in self._keys:
                 shape = (self.rows, key.shape[1], self.capacity, key.shape[3])
@@ -255,8 +255,8 @@ class Rows:
         """Room for so many tokens in each row."""
         if length <= self.capacity:
             return
-        blocks = max(-(-length // self.BLOCK), 2 * self.capacity // self.BLOCK)
-        self.capacity = blocks * self.BLOCK
+        blocks = max(-(-length // self.block), 2 * self.capacity // self.block)
+        self.capacity = blocks * self.block
         for cache in (self._keys, self._values):
             for layer, held in cache.items():
                 wider = held.new_zeros(held.shape[0], held.shape[1], self.capacity, held.shape[3])
@@ -277,12 +277,9 @@ class Rows:
         values[rows, :, lengths] = value[:, :, 0]
         heads = keys.shape[1]
         grouped = query.reshape(self.rows * heads, -1, query.shape[-1])
-        blocks = [
-            (each[:, :, at : at + self.BLOCK].flatten(0, 1) for each in (keys, values))
-            for at in range(0, self._longest, self.BLOCK)
-        ]
         scores, contents = [], []
-        for block_keys, block_values in blocks:
+        for at in range(0, self._longest, self.block):
+            block_keys, block_values = (each[:, :, at : at + self.block].flatten(0, 1) for each in (keys, values))
             scores.append((grouped @ block_keys.transpose(1, 2)).float() * rule.scaling)
             contents.append(block_values)
         whole = torch.cat(scores, dim=2).view(self.rows, heads, grouped.shape[1], -1)
@@ -296,7 +293,7 @@ class Rows:
         weights = torch.exp(whole - whole.amax(-1, keepdim=True)).view(self.rows * heads, grouped.shape[1], -1)
         # Blocks are added in order, so that those after a row's end add exact zeros.
         total, sums = None, None
-        for block, content in zip(weights.split(self.BLOCK, dim=2), contents):
+        for block, content in zip(weights.split(self.block, dim=2), contents):
             part, count = block.to(content.dtype) @ content, block.sum(-1, keepdim=True)
             total, sums = (part.float(), count) if total is None else (total + part, sums + count)
         assert total is not None and sums is not None

@@ -171,7 +171,8 @@ def _prove(model: Model) -> None:
         states = model.states(packed[None], places[None])[0]
     _compare(model, model.scores(torch.cat([states[:prompt], states[middle:]])), own, "packed sequences")
     assert layout.captured is not None
-    rows = Rows(2)
+    # Blocks so small that the tokens need several.
+    rows = Rows(2, block=8)
     rows.fill(1, layout.captured, 0, prompt)
     rows.fill(0, layout.captured, 0, 1)
     found = []

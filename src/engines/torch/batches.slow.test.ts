@@ -1,9 +1,12 @@
-/** Samples do not depend on what is sampled beside them: bit for bit, across blocks of the cache, policies and batches. */
+/**
+ * Samples do not depend on what is sampled beside them, bit for bit, and have the probabilities of a pass over all tokens:
+ * across blocks of the cache, policies and batches.
+ */
 import { describe, expect, it } from "vitest";
 import { makeModel, temporaryFolder, tinyPreset, vocabularySize } from "../../models/test-model.ts";
 import { drawInt, generatorOf, rootKey } from "../../random.ts";
 import type { SampleRequest } from "../engine.ts";
-import { adam, someDatum } from "../local/test-engine.ts";
+import { adam, difference, someDatum } from "../local/test-engine.ts";
 import { openShared, python } from "./testing/shared-worker.ts";
 
 const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
@@ -33,8 +36,16 @@ describe.skipIf(python === undefined)("batches", () => {
       seed,
     }));
     const together = await Promise.all(requests.map((each) => engine.sample(each)));
-    for (const [index, each] of requests.entries())
-      expect(await engine.sample(each)).toEqual(together[index]);
+    for (const [index, each] of requests.entries()) {
+      const alone = await engine.sample(each);
+      expect(alone).toEqual(together[index]);
+      const continuations = alone.map(({ tokens }) => ({ tokens }));
+      const { logprobs } = await engine.forward([
+        { policy: each.policy, prompt: each.prompt, continuations },
+      ]);
+      for (const [at, found] of logprobs.entries())
+        expect(difference(found, alone[at]?.logprobs ?? new Float32Array(0))).toBeLessThan(1e-4);
+    }
     await engine.close();
   });
 });
