@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
@@ -429,6 +430,25 @@ describe("a call that is sent again", () => {
     const replies = opened.session.end();
     expect(replies.length).toBeLessThanOrEqual(20);
     expect(replies.length).toBe(opened.requests.length);
+  });
+
+  it("whose answer was sent, but not read before the client reset the connection, gets the same one", async () => {
+    const opened = await open();
+    const { hostname, port, pathname } = new URL(opened.variables["OPENAI_BASE_URL_WRITER"] ?? "");
+    const body = JSON.stringify(hello);
+    const socket = connect(Number(port), hostname).pause();
+    socket.write(
+      `POST ${pathname}/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    while (opened.session.calls === 0 || opened.session.isSampling) await delay(1);
+    // It is sent a moment later.
+    await delay(100);
+    socket.resetAndDestroy();
+    await delay(100);
+    const { choices } = await complete(opened, hello);
+    const replies = opened.session.end();
+    expect(replies).toMatchObject([{ reply: { text: choices[0]?.message["content"] } }]);
+    expect(replies[0]).not.toHaveProperty("masked");
   });
 
   it("never, leaves an answer that nobody got: it is masked", async () => {

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, ListenOptions } from "node:net";
+import type { AddressInfo, ListenOptions, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -16,7 +16,7 @@ import { didYouMean } from "../nearest.ts";
 import { sampledAsRecipe, type Protocol } from "./asked.ts";
 import { answerMalformed, bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
 import { Report } from "./report.ts";
-import { BadRequest, Session, type SessionRole, type SessionSetting } from "./session.ts";
+import { BadRequest, type Delivery, Session, type SessionRole, type SessionSetting } from "./session.ts";
 
 /** A session that programs can reach. */
 export interface OpenSession {
@@ -308,8 +308,9 @@ async function answer(
   const modelled = session.roles.find(({ name }) => name === asked.model);
   if (role !== undefined && modelled !== undefined && modelled !== role) throw severalRoles([role, modelled]);
   const called = role ?? modelled ?? nobody(session);
-  if (await isGivenUp(request, response)) return;
   const { headers, socket } = request;
+  await allHeard();
+  if (socket.readableEnded || response.closed) return;
   const again = String(headers["idempotency-key"] ?? "");
   const delivery = session.ask(called, asked, {
     digest: createHash("sha256").update(again).update("\n").update(body).digest("hex"),
@@ -318,22 +319,37 @@ async function answer(
   let isOpen = true;
   // A response is closed only some time after its client has gone.
   const closed = (): void => {
-    if (isOpen) delivery.closed();
     isOpen = false;
+    delivery.closed();
     socket.off("end", closed);
   };
-  response.on("finish", () => delivery.delivered()).on("close", closed);
+  const finished = (): void => {
+    if (isOpen) delivery.delivered();
+  };
+  response.on("finish", finished).on("close", closed);
   socket.on("end", closed);
-  await sendAnswer(response, { protocol, asked, answer: delivery.answer, problemOf });
+  // A client that went before it read what was sent resets the connection.
+  if (!lastSent.has(socket))
+    socket.once("close", (isReset: boolean) => {
+      if (isReset) lastSent.get(socket)?.lost();
+    });
+  lastSent.set(socket, delivery);
+  const replies = delivery.answer.then(async (given) => {
+    await allHeard();
+    return given;
+  });
+  await sendAnswer(response, { protocol, asked, answer: replies, problemOf });
 }
 
+/** By connection: whoever asks again over it has the answer before. */
+const lastSent = new WeakMap<Socket, Delivery>();
+
 /**
- * Whether the client has gone. A busy process may read that a client tries again before it reads that the client gave the
- * call up, or even the call: it first looks at everything that has arrived.
+ * Resolves when everything that has arrived was read. A busy process may read that a client tries again before it reads that
+ * the client gave the call up, or even the call; or that a client has gone only after it has sent the answer.
  */
-async function isGivenUp({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
+async function allHeard(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await setImmediate();
-  return socket.readableEnded || response.closed;
 }
 
 function nobody({ roles }: Session): never {

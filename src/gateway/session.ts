@@ -138,6 +138,8 @@ export interface Delivery {
   readonly answer: Promise<readonly RoleReply[]>;
   /** The whole answer was sent. */
   delivered(): void;
+  /** The program did not take it, although it was sent. */
+  lost(): void;
   /** The connection is closed, whether or not the answer was sent. */
   closed(): void;
 }
@@ -158,7 +160,8 @@ interface Call {
   replies: readonly RoleReply[] | null;
   /** Open connections that wait for it. */
   waiting: number;
-  isDelivered: boolean;
+  /** How often it arrived, as far as is known. */
+  deliveries: number;
   /** The longest chain of calls that were each answered before the next came, up to this one. */
   readonly level: number;
 }
@@ -231,10 +234,19 @@ export class Session {
     const call = repeated(alike, isRetry) ?? this.#begin(role, request);
     if (!alike.includes(call)) this.#byRequest.set(key, [...alike, call]);
     call.waiting += 1;
+    let [deliveries, waiting] = [0, 1];
+    const delivered = (times: 0 | 1): void => {
+      call.deliveries += times - deliveries;
+      deliveries = times;
+    };
     return {
       answer: call.answer,
-      delivered: () => void (call.isDelivered = true),
-      closed: () => void (call.waiting -= 1),
+      delivered: () => delivered(1),
+      lost: () => delivered(0),
+      closed: () => {
+        call.waiting -= waiting;
+        waiting = 0;
+      },
     };
   }
 
@@ -250,8 +262,8 @@ export class Session {
     const ordered = this.#calls
       .splice(0)
       .toSorted((one, other) => one.level - other.level || byName(one, other));
-    return ordered.flatMap(({ replies, isDelivered }) => {
-      if (isDelivered) return replies ?? [];
+    return ordered.flatMap(({ replies, deliveries }) => {
+      if (deliveries > 0) return replies ?? [];
       return (replies ?? []).map((reply) => ({ masked: "the program did not get the answer", ...reply }));
     });
   }
@@ -267,7 +279,7 @@ export class Session {
     const reply = isHosted(role) ? this.#asking(role, request) : this.#sampled(role, request);
     this.#counts.set(role.name, asked + request.count);
     const answer = this.#answered(role, reply);
-    const call: Call = { answer, replies: null, waiting: 0, isDelivered: false, level: this.#level };
+    const call: Call = { answer, replies: null, waiting: 0, deliveries: 0, level: this.#level };
     this.#calls.push(call);
     answer.then(
       (replies) => {
@@ -405,7 +417,7 @@ function ended(): BadRequest {
  * arrive asks for another sample, unless the client says that it tries again.
  */
 function repeated(alike: readonly Call[], isRetry: boolean): Call | undefined {
-  const lost = alike.filter(({ isDelivered }) => !isDelivered);
+  const lost = alike.filter(({ deliveries }) => deliveries === 0);
   const abandoned = lost.find(({ waiting }) => waiting === 0);
   if (abandoned !== undefined || !isRetry) return abandoned;
   return lost.toSorted((one, other) => one.waiting - other.waiting)[0] ?? alike.at(-1);
