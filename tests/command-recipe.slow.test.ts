@@ -148,15 +148,15 @@ train: { steps: 10, tasksPerStep: 2, learningRate: 0.005 }
 evaluation: { tasks: 2 }
 `;
 
-describe("roles that answer once per round", { timeout: 1_800_000 }, () => {
-  const trainRounds = (run: string, ...overrides: readonly string[]) => {
-    writeFileSync(join(folder, "rounds.mjs"), inRounds);
-    writeFileSync(join(folder, "rounds.yaml"), roundsRecipe);
-    const tasks = ["hot", "cold"].map((word, index) => ({ word, opposite: ["cold", "hot"][index] }));
-    writeFileSync(join(folder, "words.jsonl"), tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));
-    return troupe(["train", "rounds.yaml", "--run", run, ...overrides], { cwd: folder });
-  };
+const trainRounds = (run: string, ...overrides: readonly string[]) => {
+  writeFileSync(join(folder, "rounds.mjs"), inRounds);
+  writeFileSync(join(folder, "rounds.yaml"), roundsRecipe);
+  const tasks = ["hot", "cold"].map((word, index) => ({ word, opposite: ["cold", "hot"][index] }));
+  writeFileSync(join(folder, "words.jsonl"), tasks.map((task) => `${JSON.stringify(task)}\n`).join(""));
+  return troupe(["train", "rounds.yaml", "--run", run, ...overrides], { cwd: folder });
+};
 
+describe("roles that answer once per round", { timeout: 1_800_000 }, () => {
   it("learn with MAGRPO, which compares their joint actions", async () => {
     expect(await trainRounds("rounds")).toMatchObject({ code: 0 });
     const rollouts = stepsOf("rounds").map(({ rollout }) => rollout);
