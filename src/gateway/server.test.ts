@@ -2,7 +2,11 @@
 import { request as httpRequest } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { ServerEvent } from "../calls/activity.ts";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { ServiceError } from "../errors.ts";
@@ -219,6 +223,40 @@ describe("the system message", () => {
   it("stays the role's if the reply must be JSON", async () => {
     const prompt = await promptOf({ ...hello, response_format: { type: "json_object" } });
     expect(prompt).toContain("You write.\n\nAnswer with nothing but JSON");
+  });
+});
+
+const call = (city: string): string =>
+  `<tool_call>\n{"name": "look", "arguments": {"city": "${city}"}}\n</tool_call>`;
+
+/** Looks two cities up at once, then says what it found. */
+const traveller = (prompt: string): string =>
+  prompt.includes("rain in Oslo") ? "Oslo is wet." : `${call("Rome")}\n${call("Oslo")}`;
+
+describe("tools of the request are called, whole and as a stream", () => {
+  const look = tool({
+    description: "The weather of a city.",
+    inputSchema: z.object({ city: z.string() }),
+    execute: ({ city }) => `${city === "Oslo" ? "rain" : "sun"} in ${city}`,
+  });
+
+  it.each([
+    ["chat completions", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).chat("writer")],
+    ["responses", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).responses("writer")],
+    ["messages", (baseURL: string) => createAnthropic({ baseURL, apiKey: "x" })("writer")],
+  ])("%s", async (_, client) => {
+    const served = await serve({ script: traveller });
+    const model = client(`${served.server.url}/v1`);
+    const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
+    const { text, steps } = await generateText(asked);
+    expect([text, steps[0]?.toolCalls.map(({ input }) => input)]).toEqual([
+      "Oslo is wet.",
+      [{ city: "Rome" }, { city: "Oslo" }],
+    ]);
+    const streamed = streamText(asked);
+    await streamed.consumeStream();
+    expect(await streamed.text).toBe("Oslo is wet.");
+    expect(served.requests).toHaveLength(4);
   });
 });
 
