@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { troupe } from "../src/cli/testing/command.ts";
@@ -120,12 +120,10 @@ describe.each([
   const few = ["train.steps=2", "train.tasksPerStep=2", "algorithm.samples=3", "evaluation.tasks=1"];
 
   it.skipIf(python === null)("is trained by the command environment", { timeout: 1_800_000 }, async () => {
-    const { code, stderr } = await train(
-      recipeOf(example),
-      example,
-      `environment.run=[${python}, play.py]`,
-      ...few,
-    );
+    const args = ["train", recipeOf(example), "--run", example, "evaluation.every=0", ...few];
+    // The recipe runs `python3`.
+    const env = { PATH: `${dirname(python ?? "")}:${process.env["PATH"]}` };
+    const { code, stderr } = await troupe(args, { cwd: folder, env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(scoresOf(example).slice(0, 2).every(Number.isFinite)).toBe(true);
     // Every episode was rewarded: nothing failed inside.

@@ -227,6 +227,19 @@ describe.skipIf(!hasOpenEnv)("a game for two", () => {
     expect(second.ends[0]?.outcome.score).toBe(1);
   });
 
+  it.each([
+    [{ seats: ["a"] }, "environment.rewards: `zero-sum` is for two seats, but the seats are a"],
+    [{ player: { field: "player", values: [1] } }, "environment.player.values: expected one for each seat"],
+    [
+      { player: { field: "player", values: [1, 1] } },
+      "environment.player.values: expected one for each seat",
+    ],
+  ])("needs options for its seats: %j", async (wrong, message) => {
+    await expect(settingOf(nim, { script: () => "1", options: { ...options, ...wrong } })).rejects.toThrow(
+      message,
+    );
+  });
+
   it("does not take an exception for a bad move unless the recipe says so", async () => {
     await expect(play(nim, { script: () => "5", options })).rejects.toMatchObject({
       code: "service",

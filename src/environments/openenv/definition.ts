@@ -40,8 +40,21 @@ export const openenv: EnvironmentDefinition<OpenEnvOptions> = {
   summary: "Plays with a server of the OpenEnv protocol; each trajectory is a session.",
   options: openEnvOptions,
   seatsOption: "seats",
-  create: async (options) => environmentOf(options, await splitsOf(options)),
+  create: async (options) => {
+    checkSeats(options);
+    return environmentOf(options, await splitsOf(options));
+  },
 };
+
+/** @throws TroupeError `bad_recipe` if the options are for other seats */
+function checkSeats({ seats, rewards, player }: OpenEnvOptions): void {
+  const found = `the seats are ${seats.join(", ")}`;
+  if (rewards === "zero-sum" && seats.length !== 2)
+    throw new TroupeError("bad_recipe", `environment.rewards: \`zero-sum\` is for two seats, but ${found}`);
+  const { values = seats } = player ?? {};
+  if (values.length !== seats.length || new Set(values).size < values.length)
+    throw new TroupeError("bad_recipe", `environment.player.values: expected one for each seat; ${found}`);
+}
 
 async function splitsOf({
   dataset,
