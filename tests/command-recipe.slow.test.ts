@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { troupe } from "../src/cli/testing/command.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
+import { mean } from "../src/statistics.ts";
 import { readEpisodes } from "../src/rollout/stored.ts";
 import { mean } from "../src/statistics.ts";
 

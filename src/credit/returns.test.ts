@@ -60,8 +60,9 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
   });
 });
 
+const said = (role: string, turn: number, team: number) => action({ role, policy: role, turn, team });
+
 describe("whole trajectories compared turn by turn", () => {
-  const said = (role: string, turn: number, team: number) => action({ role, policy: role, turn, team });
   /** Two samples of a conversation in which two roles answer in turn, twice. Their scores are 1 and .25. */
   const episode = trajectories(0, [
     {
@@ -95,8 +96,14 @@ describe("whole trajectories compared turn by turn", () => {
       [0.375, -0.0625],
     ];
     expect(creditOf("magrpo", { reward: "action", discount: 0.5 })).toEqual([
-      ...[first, first, second, second],
-      ...[other, other, last, last],
+      first,
+      first,
+      second,
+      second,
+      other,
+      other,
+      last,
+      last,
     ]);
     expect(creditOf("marloo", { reward: "action", discount: 0.5 })[0]).toEqual([0.625, 0.3125]);
     expect(creditOf("maremax", { reward: "action", discount: 0.5 }).slice(3, 5)).toEqual([
@@ -116,8 +123,14 @@ describe("whole trajectories compared turn by turn", () => {
       [0.25, -0.375],
     ];
     expect(creditOf("magrpo", { discount: 0.5 })).toEqual([
-      ...[first, first, second, second],
-      ...[other, other, last, last],
+      first,
+      first,
+      second,
+      second,
+      other,
+      other,
+      last,
+      last,
     ]);
   });
 });

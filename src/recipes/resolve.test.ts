@@ -490,7 +490,13 @@ describe("impossible combinations", () => {
     const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
     expect((await resolve(mine)).recipe.policies["critic"]).toBeDefined();
     expect((await rejection([...mine, "algorithm={name: maac}"])).message).toContain(
-      "policies.critic: maac reserves names like `critic` for its models; choose another name",
+      "policies.critic: maac has a model of its own that is called `critic`, which estimates values; give the policy another name; a role may have any",
+    );
+    // That of a role is called `critic-scout`.
+    expect((await resolve([...mine, "algorithm={name: ppo}"])).algorithm.name).toBe("ppo");
+    const own = ["policies.critic-scout={model: {preset: tiny}}", "team.roles.scout.policy=critic-scout"];
+    expect((await rejection([...own, "algorithm={name: ppo}"])).message).toContain(
+      "policies.critic-scout: ppo has a model of its own that is called `critic-scout`",
     );
   });
 

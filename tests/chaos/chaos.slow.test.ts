@@ -29,6 +29,7 @@ const tried = [
   "a coach: gets a key that is a word of its answers",
   "a judge program: the program answers twice",
   "an expert: always answers with 429",
+  "agents of a program: kills the command, which is resumed",
   "an MCP server's program: kills a child process",
   "an MCP server's errors: the program throws internal errors",
   "an MCP server's address: answers with 500",

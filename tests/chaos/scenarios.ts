@@ -39,6 +39,7 @@ export const scenarios: readonly Scenario[] = [
     by.kills,
     by.freezesChildren,
   ]),
+  ...each(on.agentPrograms, [by.kills, by.killsCommand, by.freezesChildren, by.fullDisk]),
   ...each(on.mcpProgram, [...by.habits("crashes", "hangs", "writes nonsense"), by.kills]),
   ...each(on.mcpErrors, by.habits("throws internal errors", "throws errors of its own"), "answer"),
   ...each(on.mcpAddress, [...by.faults, ...by.dies(4)]),

@@ -268,6 +268,48 @@ export const judgeProgram: Subject = {
   },
 };
 
+/** Two roles answer once in each of two rounds. Works for a tenth of a second, so that there is time to disturb it. */
+const agents = `
+const { word } = JSON.parse(process.env.TROUPE_TASK);
+const ask = async (role, content) => {
+  const response = await fetch(process.env["OPENAI_BASE_URL_" + role] + "/chat/completions", {
+    method: "POST",
+    body: JSON.stringify({ messages: [{ role: "user", content }] }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()).choices[0].message.content.trim();
+};
+let [said, right] = [word, 0];
+for (let round = 0; round < 2; round++) {
+  said = await ask("WRITER", "say " + said);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  right += (said === word) + ((await ask("CRITIC", "is " + said)) === said);
+}
+console.log(right / 4);
+`;
+
+const agentsRecipe = `name: agents
+environment: { name: command, run: [node, agents.mjs], dataset: { files: { train: words.jsonl, heldOut: words.jsonl } }, words: [say, is, hot, cold] }
+team: { roles: { writer: { policy: writer, maxTokens: 1 }, critic: { policy: critic, maxTokens: 1 } }, turns: 2 }
+policies: { writer: { model: { preset: nano } }, critic: { model: { preset: nano } } }
+algorithm: { name: magrpo, samples: 3, handOver: each }
+train: { steps: 4, tasksPerStep: 2, learningRate: 0.003 }
+evaluation: { tasks: 2 }
+checkpoint: { every: 3 }
+`;
+
+/** Programs that drive themselves: those that had ended do not run again. */
+export const agentPrograms: Subject = {
+  name: "agents of a program",
+  named: failing("program|episode"),
+  async run(disturbed) {
+    const at = (name: string): string => path.join(disturbed.place.folder, name);
+    await writeFile(at("agents.mjs"), agents);
+    await writeFile(at("words.jsonl"), jsonLines([{ word: "hot" }, { word: "cold" }]));
+    return trainedBy(agentsRecipe, disturbed);
+  },
+};
+
 /** In the directory of the run, a model that reads and writes bytes. */
 async function byteModel(folder: string): Promise<string> {
   const [tokenizer, directory] = [path.join(folder, "tokenizer"), path.join(folder, "model")];

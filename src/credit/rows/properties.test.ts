@@ -71,6 +71,14 @@ describe.each(meanBaselined)("%s compares with the rest of the group:", (name) =
   });
 });
 
+/** Two roles act twice; only the end changes the score. */
+const trajectory = (score: number) => ({
+  actions: ["scout", "planner", "scout", "planner"].map((role, index) =>
+    action({ role, turn: Math.floor(index / 2), team: score }),
+  ),
+  score,
+});
+
 describe("rows in terms of each other", () => {
   it("MARLOO = MAGRPO · G / (G − 1)", () => {
     fc.assert(
@@ -126,12 +134,6 @@ describe("rows in terms of each other", () => {
   });
 
   it("MAGRPO of whole trajectories = Dr. GRPO in every turn, if only their ends change the score", () => {
-    const trajectory = (score: number) => ({
-      actions: ["scout", "planner", "scout", "planner"].map((role, index) =>
-        action({ role, turn: Math.floor(index / 2), team: score }),
-      ),
-      score,
-    });
     fc.assert(
       fc.property(rewardLists, (scores) => {
         const episode = trajectories(0, scores.map(trajectory));

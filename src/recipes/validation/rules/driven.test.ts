@@ -30,11 +30,12 @@ it("accepts the algorithms that compare whole trajectories, and rejects the othe
   ]);
 });
 
+const problemsOf = (name: string, options: object) =>
+  wholeTrajectories(subject({ algorithm: algorithmFrom(name, { ...options }), row: algorithms[name] })).map(
+    ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
+  );
+
 it("accepts comparing joint actions of whole trajectories only, with the reason", () => {
-  const problemsOf = (name: string, options: object) =>
-    wholeTrajectories(subject({ algorithm: algorithmFrom(name, { ...options }), row: algorithms[name] })).map(
-      ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
-    );
   for (const name of ["magrpo", "marloo", "maremax", "mareinforce"])
     expect(problemsOf(name, { handOver: "each" })).toEqual([]);
   const twice = "but a program that drives itself cannot be continued twice from the same moment";

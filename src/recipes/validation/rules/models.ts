@@ -2,6 +2,7 @@
 import { globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { command } from "../../../command-line.ts";
+import { criticName } from "../../../credit/critics.ts";
 import { needsInitialPolicies } from "../../../credit/kl.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import { TroupeError } from "../../../errors.ts";
@@ -158,15 +159,17 @@ export const reservedTeam: Rule = ({ recipe }) => {
 
 /** References and critics have names like policies in the engine and in checkpoints. */
 export const reservedPolicies: Rule = ({ recipe, algorithm }) => {
-  const reserved = [
-    ...(algorithm.critic === null ? [] : [/^critic($|-)/]),
-    ...(!needsInitialPolicies(algorithm) ? [] : [/^reference-/]),
-  ];
-  return Object.keys(recipe.policies)
-    .filter((name) => reserved.some((pattern) => pattern.test(name)))
-    .map((name) => ({
-      path: ["policies", name],
-      problem: `${algorithm.name} reserves names like \`${name}\` for its models`,
-      fix: "choose another name",
+  const policies = Object.keys(recipe.policies);
+  const learning = Object.entries(recipe.team.roles).filter(([, { frozen }]) => !frozen);
+  const { critic, name } = algorithm;
+  const critics = critic === null ? [] : learning.map(([role]) => criticName(role, critic));
+  const references = needsInitialPolicies(algorithm) ? policies.filter((one) => one.startsWith("reference-")) : [];
+  const reserved = new Set([...critics, ...references]);
+  return policies
+    .filter((policy) => reserved.has(policy))
+    .map((policy) => ({
+      path: ["policies", policy],
+      problem: `${name} has a model of its own that is called \`${policy}\`, ${critics.includes(policy) ? "which estimates values" : "a reference"}`,
+      fix: "give the policy another name; a role may have any",
     }));
 };
