@@ -31,7 +31,7 @@ beforeAll(async () => {
   [say, nim, hostile] = servers.map(({ url }) => url) as [string, string, string];
 });
 afterAll(async () => {
-  for (const { kill } of started) await kill();
+  for (const one of started) await one.kill();
   await gateway.close();
 });
 
@@ -85,6 +85,9 @@ const endsOf = (episode: Episode) =>
 const obeying: Script = (_, __, prompt) =>
   /say (\w+)/.exec(prompt.slice(prompt.lastIndexOf("say ")))?.[1] ?? "";
 
+const error = async (options: object, script: Script = () => "hot"): Promise<unknown> =>
+  play(say, { script, options }).catch((cause: unknown) => cause);
+
 describe.skipIf(!hasOpenEnv)("an episode on a server", () => {
   it("is played from its reset to its end, one session for each trajectory", async () => {
     const episode = await play(say, { script: obeying, samples: 3 });
@@ -134,8 +137,6 @@ describe.skipIf(!hasOpenEnv)("an episode on a server", () => {
   });
 
   it("ends the run if a score is beyond the bounds, or an option does not fit the server", async () => {
-    const error = async (options: object, script: Script = () => "hot") =>
-      play(say, { script, options }).catch((cause: unknown) => cause);
     expect(await error({}, () => "much")).toMatchObject({
       code: "bad_recipe",
       message: expect.stringContaining(
@@ -151,7 +152,9 @@ describe.skipIf(!hasOpenEnv)("an episode on a server", () => {
       message: expect.stringContaining("environment.fields: an action has no field `size`"),
     });
     expect(await error({ observation: "{board}" })).toMatchObject({
-      message: "environment.observation: the server's answer has no `board`; it has prompt",
+      message: expect.stringContaining(
+        "environment.observation: the server's answer has no `board`; it has prompt",
+      ),
     });
     expect(await error({ player: { field: "prompt" } })).toMatchObject({
       message: expect.stringContaining(

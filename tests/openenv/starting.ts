@@ -13,7 +13,7 @@ export const hasOpenEnv =
 export interface StartedServer {
   readonly url: string;
   readonly child: ChildProcess;
-  kill(): Promise<void>;
+  kill: () => Promise<void>;
 }
 
 /** @param port to listen at */

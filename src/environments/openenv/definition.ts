@@ -115,9 +115,12 @@ async function play(
   const read = actionReader(options, await server.actionSchema(signal));
   const { session, seen } = await server.open({ ...(options.reset as JsonObject), ...task }, signal);
   const earnings = new Earnings(options);
-  const last = await playedOn({ options, roles, session, read, earnings, signal }, seen).finally(() =>
-    session.close(),
-  );
+  let last: Seen;
+  try {
+    last = await playedOn({ options, roles, session, read, earnings, signal }, seen);
+  } finally {
+    await session.close();
+  }
   const replies = roles.end();
   const rewards = earnings.rewards();
   const isUnrewarded = last.done && !earnings.isRewarded;
