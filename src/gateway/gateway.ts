@@ -220,7 +220,7 @@ export class Gateway {
 
 /** Names of variables, by role. @throws TroupeError `bad_recipe` if two would be the same */
 function variableNames(roles: readonly SessionRole[]): ReadonlyMap<string, string> {
-  const names = roles.map(({ name }) => [name, name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")] as const);
+  const names = roles.map(({ name }) => [name, variableName(name)] as const);
   const twice = names.find(([, variable], index) => names.findIndex((one) => one[1] === variable) !== index);
   if (twice === undefined) return new Map(names);
   throw new TroupeError(
@@ -229,8 +229,13 @@ function variableNames(roles: readonly SessionRole[]): ReadonlyMap<string, strin
   );
 }
 
+/** The end of a role's variables, without the underscore before it. */
+export function variableName(role: string): string {
+  return role.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_");
+}
+
 /** What the clients of OpenAI and Anthropic read by themselves. */
-function variablesFor({ url, key }: Address, suffix: string): Record<string, string> {
+export function variablesFor({ url, key }: Address, suffix: string): Record<string, string> {
   return {
     [`OPENAI_BASE_URL${suffix}`]: `${url}/v1`,
     [`OPENAI_API_KEY${suffix}`]: key,

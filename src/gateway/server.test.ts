@@ -286,6 +286,13 @@ describe("who is answered", () => {
     expect((await fetch(`${served.server.url}/v1/chat/completions`)).status).toBe(405);
     expect((await post(served, hello, { path: "embeddings" })).status).toBe(404);
     expect((await post(served, hello, { path: "v1/chat/completions" })).status).toBe(200);
+    const atRole = (name: string) =>
+      fetch(`${served.server.url}/r/${name}/v1/chat/completions`, {
+        method: "POST",
+        body: JSON.stringify({ ...hello, model: "gpt-4o" }),
+      });
+    expect([(await atRole("critic")).status, (await atRole("critik")).status]).toEqual([200, 404]);
+    expect(tokenizer.decode(served.requests.at(-1)?.prompt ?? [])).not.toContain("You write.");
   });
 
   it("whoever has a key, in either header; without keys only this machine", async () => {
@@ -304,7 +311,7 @@ describe("who is answered", () => {
   });
 
   it("whoever asked before: responses are referred to with the same key, the newest ones only", async () => {
-    const limits = { ...roleServerLimits, saidCharacters: 3000 };
+    const limits = { ...roleServerLimits, saidCharacters: 6000 };
     const served = await serve({ keys: ["one", "two"], limits });
     const respond = async (body: Body, key = "one") => {
       const headers = { authorization: `Bearer ${key}` };

@@ -127,7 +127,7 @@ class RoleService {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const rest = /^\/(?:v1\/)*(.*?)\/*(?:[?#].*)?$/.exec(request.url ?? "")?.[1] ?? "";
+    const { named, rest } = placeOf(request);
     const protocol = protocolAt(rest);
     try {
       const owner = this.#ownerOf(request);
@@ -137,7 +137,7 @@ class RoleService {
         throw new BadRequest(`There is nothing at ${request.url}.`, { status: 404, code: "not_found" });
       if (request.method !== "POST")
         throw new BadRequest("Expected a POST request.", { status: 405, code: "method_not_allowed" });
-      await this.#answer(request, response, protocol, owner);
+      await this.#answer(request, response, { protocol, owner, named });
     } catch (error) {
       if (request.errored !== null || response.destroyed) return void response.destroy(); // the client is gone
       const problem = this.#problemOf(error);
@@ -179,8 +179,7 @@ class RoleService {
   async #answer(
     request: IncomingMessage,
     response: ServerResponse,
-    protocol: Protocol,
-    owner: string,
+    { protocol, owner, named }: Asking,
   ): Promise<void> {
     if (this.#isStopping)
       throw new BadRequest("The server is being stopped.", { status: 503, code: "stopping" });
@@ -188,7 +187,7 @@ class RoleService {
     held.replies(1);
     const body = await bodyOf(request, this.#options.limits.requestBytes, (bytes) => held.body(bytes));
     const read = protocol.read(jsonIn(body), (id) => this.#said.get(owner, id));
-    const role = this.#roleOf(read.model);
+    const role = this.#roleOf(named ?? read.model);
     const { asked, sampling } = sampledAsAsked(read, this.#options.capabilities);
     held.replies(asked.count);
     const history = placed(() => beginHistory(role.tokenizer, messagesFor(role, asked), asked.tools));
@@ -262,6 +261,19 @@ class RoleService {
       code: "sampling_failed",
     });
   }
+}
+
+interface Asking {
+  readonly protocol: Protocol;
+  readonly owner: string;
+  /** The role in the address, which programs of a training use; it wins over the request's model. */
+  readonly named: string | undefined;
+}
+
+/** `/v1/REST`, or `/r/ROLE/v1/REST` */
+function placeOf({ url = "/" }: IncomingMessage): { named: string | undefined; rest: string } {
+  const [, named, rest = ""] = /^(?:\/r\/([^/?#]+))?\/(?:v1\/)*(.*?)\/*(?:[?#].*)?$/.exec(url) ?? [];
+  return { named, rest };
 }
 
 const unit = z.number().min(0).max(1);
@@ -370,6 +382,9 @@ function tooMany(problem: string): BadRequest {
   return new BadRequest(problem, { status: 429, code: "too_many_requests" });
 }
 
+/** Of an entry in memory, besides its text. */
+const overhead = 1500;
+
 /** The newest replies and what they answer, each for the key that asked. */
 class RecentlySaid {
   readonly #most: number;
@@ -386,7 +401,7 @@ class RecentlySaid {
 
   add(owner: string, { id, reply: { text, calls } }: RoleReply, messages: readonly Message[]): void {
     const reply: Message = { role: "assistant", content: text, ...(calls === undefined ? {} : { calls }) };
-    const characters = JSON.stringify([messages, reply]).length;
+    const characters = overhead + JSON.stringify([messages, reply]).length;
     this.#said.set(`${owner} ${id}`, { said: { messages, reply }, characters });
     this.#characters += characters;
     for (const [key, oldest] of this.#said) {

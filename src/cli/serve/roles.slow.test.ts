@@ -214,12 +214,12 @@ describe("the server", () => {
         .split("\n")
         .filter((line) => line.startsWith("export "))
         .join("\n");
-      const read = `node -e 'console.log(JSON.stringify(process.env))' | grep -o '"[A-Z]*_BASE_URL":"[^"]*"'`;
+      const read = `node -e 'console.log(JSON.stringify(process.env))' | grep -o '"[A-Z]*_BASE_URL[A-Z_]*":"[^"]*"'`;
       const set = key === "" ? "" : `OPENAI_API_KEY=${key}\n`;
       const { stdout } = await shell(`${set}${curl}echo\n${variables}\n${read}`, { cwd });
       expect(stdout).toContain('"choices":[{"index":0,"message":{"role":"assistant"');
       expect(stdout).toContain(`"OPENAI_BASE_URL":"${serving.url}/v1"`);
-      expect(stdout).toContain(`"ANTHROPIC_BASE_URL":"${serving.url}"`);
+      expect(stdout).toContain(`"ANTHROPIC_BASE_URL_PLANNER":"${serving.url}/r/planner"`);
       serving.interrupt();
       expect((await serving.outcome).code).toBe(0);
     }

@@ -1,6 +1,7 @@
 /** `troupe serve RUN --openai`: the roles of a run as models, for clients of OpenAI and Anthropic. */
 import type { Engine } from "../../engines/engine.ts";
 import { TroupeError } from "../../errors.ts";
+import { variableName, variablesFor } from "../../gateway/gateway.ts";
 import { roleServerLimits, serveRoles, type RoleServer } from "../../gateway/server.ts";
 import type { SampledRole } from "../../gateway/session.ts";
 import { checkSampled } from "../../rollout/act.ts";
@@ -102,14 +103,15 @@ function printStart({ host, url, engine, weights, keys }: Started, { json, quiet
   const made = roles.map(([name, { label, step }]) => {
     return `${name}: ${label}${step === null ? "" : ` after step ${step}`}`;
   });
-  const howTo = howToAsk(reachableUrl(host, url), names, keys);
+  const howTo = howToAsk(reachableUrl(host, url), names, keys.length === 0);
   printLines(quiet ? [first] : [first, ...made, keysText(keys), ...howTo, ...plainTextNote(host)]);
 }
 
 /** Lines that work when they are pasted into a shell. */
-function howToAsk(url: string, [model = ""]: readonly string[], keys: readonly string[]): readonly string[] {
-  const question = { model, messages: [{ role: "user", content: "Hello" }] };
-  const isFree = keys.length === 0;
+function howToAsk(url: string, roles: readonly string[], isFree: boolean): readonly string[] {
+  const question = { model: roles[0], messages: [{ role: "user", content: "Hello" }] };
+  const key = isFree ? "none" : '"$OPENAI_API_KEY"';
+  const named = roles.map((name) => [`${url}/r/${name}`, `_${variableName(name)}`] as const);
   return [
     "",
     isFree ? "From a shell:" : "From a shell, with a key in OPENAI_API_KEY:",
@@ -118,10 +120,12 @@ function howToAsk(url: string, [model = ""]: readonly string[], keys: readonly s
     ...(isFree ? [] : [`  -H "authorization: Bearer $OPENAI_API_KEY" \\`]),
     `  -d '${JSON.stringify(question)}'`,
     "",
-    `For programs${isFree ? ", which send some key" : ""}:`,
+    "For programs, which name a role as the model, or have one address for each:",
     "",
-    `export OPENAI_BASE_URL=${url}/v1${isFree ? " OPENAI_API_KEY=none" : ""}`,
-    `export ANTHROPIC_BASE_URL=${url}${isFree ? " ANTHROPIC_API_KEY=none" : ` ANTHROPIC_API_KEY="$OPENAI_API_KEY"`}`,
+    ...[[url, ""] as const, ...named].map(([address, suffix]) => {
+      const variables = Object.entries(variablesFor({ url: address, key }, suffix));
+      return `export ${variables.map(([name, value]) => `${name}=${value}`).join(" ")}`;
+    }),
     "",
   ];
 }
