@@ -4,8 +4,9 @@ import { expect, test, afterEach, beforeEach, describe, it } from "vitest";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
+import type { Environment } from "../environments/environment.ts";
 import type { RolloutMetrics, StepMetrics } from "../runs/records.ts";
-import { rolloutMetrics, flatStreaks, flatWarnings, isFlatRole, patience } from "./metrics.ts";
+import { rolloutMetrics, flatStreaks, flatWarnings, isFlatRole, outsideRange, patience } from "./metrics.ts";
 import { tmpdir } from "node:os";
 import { readMetrics, readResult } from "../runs/read.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
@@ -43,6 +44,17 @@ test("the mean of a role without any reward is null", () => {
 
 test("the samples of one state share their prompt's tokens", () => {
   expect(metricsOf([low, high], [low, high]).promptTokens).toBe(2 * 2);
+});
+
+test("rewards of a server whose sum is a score are not outside the range, but a score is", () => {
+  const { driven, stepped } = {
+    driven: { name: "openenv", drive: () => {}, oracle: { summable: ["solver"] } },
+    stepped: { name: "game", oracle: { summable: ["solver"] } },
+  } as unknown as Record<"driven" | "stepped", Environment>;
+  const lineOf = (score: number) => [trajectories(0, [{ actions: earning(-0.25, 1.25), score }])];
+  expect(outsideRange(driven, lineOf(1))).toBeNull();
+  expect(outsideRange(driven, lineOf(1.5))?.problem).toContain("the score 1.5");
+  expect(outsideRange(stepped, lineOf(1))?.problem).toContain("the team reward -0.25");
 });
 
 const earning = (...teams: readonly number[]) => teams.map((team) => action({ team }));

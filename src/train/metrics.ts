@@ -185,8 +185,10 @@ const tolerance = 1e-9;
  * Others are trained on as they are, because some published rewards have another scale; a run says so once.
  */
 export function outsideRange(environment: Environment, episodes: readonly Episode[]): Warning | null {
+  // Of a server's rewards only their sum is scaled: a step back is less than 0.
+  const summed = environment.drive === undefined ? [] : (environment.oracle?.summable ?? []);
   for (const episode of episodes) {
-    const found = firstOutside(episode);
+    const found = firstOutside(episode, summed);
     if (found === null) continue;
     const problem = `${nameWithModule(environment)} gave ${found} in ${episode.id}; rewards and scores belong in [0, 1]`;
     const fix =
@@ -196,11 +198,12 @@ export function outsideRange(environment: Environment, episodes: readonly Episod
   return null;
 }
 
-function firstOutside({ nodes, actions, ends }: Episode): string | null {
+/** @param summed seats whose single rewards may have any size */
+function firstOutside({ nodes, actions, ends }: Episode, summed: readonly string[]): string | null {
   const seats = new Map(actions.map(({ id, seat }) => [id, seat]));
   for (const edge of nodes.flatMap((node) => node.actions)) {
     const reward = rewardBefore(edge);
-    if (reward === null) continue;
+    if (reward === null || summed.includes(seats.get(edge.action) ?? "")) continue;
     for (const kind of ["team", "local"] as const)
       if (isOutside(reward[kind])) return `the ${kind} reward ${reward[kind]} to ${seats.get(edge.action)}`;
   }
