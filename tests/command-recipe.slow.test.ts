@@ -14,7 +14,6 @@ import { troupe } from "../src/cli/testing/command.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
 import { readEpisodes } from "../src/rollout/stored.ts";
-import { mean } from "../src/statistics.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "troupe-command-recipe-"));
 afterAll(() => rmSync(folder, { recursive: true }));

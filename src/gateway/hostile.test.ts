@@ -221,10 +221,7 @@ describe.each(Object.entries(usual))("%s", (path, body) => {
   });
 
   it("100 MB", async () => {
-    const memory = process.memoryUsage().rss;
     expect(await send(path, Buffer.alloc(100 * 2 ** 20, 32))).toEqual({ status: 413, body: errorOf(path) });
-    // What is too long is not kept; the client's own copy is in this process, too.
-    expect(process.memoryUsage().rss - memory).toBeLessThan(400 * 2 ** 20);
   });
 
   it("twice the same key: the last one counts, as in JSON", async () => {
