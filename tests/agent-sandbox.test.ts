@@ -178,6 +178,15 @@ function commandOf(pid: string): string {
   }
 }
 
+function isGone(pid: string): boolean {
+  const file = `/proc/${pid}/status`;
+  return !existsSync(file) || /^State:\s+Z/m.test(readFileSync(file, "utf8"));
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 it("a process that is killed takes its programs with it", async () => {
   const program = `
     const { startGroup } = await import(${JSON.stringify(new URL("../src/calls/child.ts", import.meta.url).href)});
@@ -195,14 +204,7 @@ it("a process that is killed takes its programs with it", async () => {
   if (group instanceof Error) throw group;
   let text = "";
   group.child.stdout.setEncoding("utf8").on("data", (part: string) => (text += part));
-  const isGone = (pid: string): boolean => {
-    const file = `/proc/${pid}/status`;
-    return !existsSync(file) || /^State:\s+Z/m.test(readFileSync(file, "utf8"));
-  };
   const pids = (): string[] => text.match(/\d+/g) ?? [];
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
-  };
   await until(() => pids().length === 4);
   expect(pids().some(isGone)).toBe(false);
   group.child.kill("SIGKILL");

@@ -71,6 +71,8 @@ async function report(
 const playBy = async (answer: Answer, { options, ...changes }: Changes = {}) =>
   play(null, { samples: 1, ...changes, options: { ...(await serving(answer)), ...options } });
 
+const lacks = (status: number) => playBy((_, response) => response.writeHead(status).end("no"));
+
 describe("a service", () => {
   it("plays an episode with what it is told, and answers with the reward", async () => {
     process.env["TROUPE_TEST_SERVICE_KEY"] = "sesame-open";
@@ -219,7 +221,6 @@ describe("a service", () => {
     });
     const { episodes, failed } = await growEpisodes(broken, rootKey(1), [start]);
     expect([episodes, failed.length]).toEqual([[], 1]);
-    const lacks = (status: number) => playBy((_, response) => response.writeHead(status).end("no"));
     await expect(lacks(404)).rejects.toMatchObject({
       code: "bad_recipe",
       message: expect.stringContaining("404 (no)"),
@@ -332,18 +333,20 @@ it("a grader that never ends is a failure of ours: counted, and no score", async
   expect(services["grader"]).toMatchObject({ failures: 1 });
 });
 
+const choosing = (replies: string): string => `
+  const response = await fetch(process.env.OPENAI_BASE_URL_WRITER + "/chat/completions", {
+    method: "POST",
+    body: JSON.stringify({ n: 3, messages: [{ role: "user", content: "x" }] }),
+  });
+  const { id } = await response.json();
+  console.log(JSON.stringify({ score: 0.5, replies: ${replies} }));`;
+
+const own = async (replies: string): Promise<unknown> =>
+  (await play(choosing(replies), { samples: 1 })).nodes.flatMap(({ actions }) =>
+    actions.map(({ reward }) => reward?.local),
+  );
+
 it("an id of an answer with several choices is that of all of them, and a number behind it of one", async () => {
-  const program = (replies: string) => `
-    const response = await fetch(process.env.OPENAI_BASE_URL_WRITER + "/chat/completions", {
-      method: "POST",
-      body: JSON.stringify({ n: 3, messages: [{ role: "user", content: "x" }] }),
-    });
-    const { id } = await response.json();
-    console.log(JSON.stringify({ score: 0.5, replies: ${replies} }));`;
-  const own = async (replies: string): Promise<unknown> =>
-    (await play(program(replies), { samples: 1 })).nodes.flatMap(({ actions }) =>
-      actions.map(({ reward }) => reward?.local),
-    );
   expect(await own("{ [id]: 0.5 }")).toEqual([0.5, 0.5, 0.5]);
   expect(await own("{ [id]: 0.5, [id + '-1']: 1 }")).toEqual([0.5, 1, 0.5]);
 });

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess, ChildProcessWithoutNullStreams as Child } from "node:child_process";
 import type { Socket } from "node:net";
-import type { Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
 
 export interface Group {
   readonly child: Child;
@@ -35,7 +35,7 @@ export function startGroup({ run, directory, env, hasFourth = false }: GroupOpti
   const stdio = Array.from({ length: hasFourth ? 4 : 3 }, () => "pipe" as const);
   let child: Child;
   try {
-    child = spawn(command, given, { cwd: directory, env, stdio, detached: true }) as Child;
+    child = spawn(command, given, { cwd: directory, env, stdio, detached: true });
   } catch (error) {
     return error as Error;
   }
@@ -83,10 +83,10 @@ const alive = new Set<Child>();
 function keepTrackOf(child: Child): void {
   if (alive.size === 0) process.on("exit", killEverything);
   alive.add(child);
-  tellGuard(`+${child.pid}`);
+  if (child.pid !== undefined) tellGuard(`+${child.pid}`);
   const forget = (): void => {
     if (!alive.delete(child)) return;
-    tellGuard(`-${child.pid}`);
+    if (child.pid !== undefined) tellGuard(`-${child.pid}`);
     if (alive.size === 0) process.off("exit", killEverything);
   };
   child.on("exit", forget).on("error", forget);
@@ -123,7 +123,7 @@ function tellGuard(line: string): void {
     (guard.stdin as Socket | null)?.unref();
     for (const { pid } of alive) if (`+${pid}` !== line) guard.stdin?.write(`+${pid}\n`);
   }
-  (guard.stdin as Writable | null)?.write(`${line}\n`);
+  guard.stdin?.write(`${line}\n`);
 }
 
 function killEverything(): void {

@@ -176,8 +176,6 @@ export class Gateway {
   /** Whoever reports needs the key of the episode: its roles must not reward themselves. @throws BadRequest */
   #reporterOf({ headers }: IncomingMessage, { episode }: Parts): Report {
     const keyed = this.#keys.get(keyOf(headers));
-    const denied = (message: string, status: number): BadRequest =>
-      new BadRequest(message, { status, code: "invalid_api_key" });
     if (keyed === undefined)
       throw denied("A reward needs the episode's key, as `Authorization: Bearer KEY`.", 401);
     if (episode !== undefined && keyed.session.id !== episode)
@@ -216,6 +214,10 @@ export class Gateway {
       throw severalRoles(session.roles.filter(({ name }) => named.includes(name)));
     return { session, role: session.roles.find(({ name }) => name === first) };
   }
+}
+
+function denied(message: string, status: number): BadRequest {
+  return new BadRequest(message, { status, code: "invalid_api_key" });
 }
 
 /** Names of variables, by role. @throws TroupeError `bad_recipe` if two would be the same */
@@ -273,8 +275,8 @@ interface Parts {
 }
 
 function addressOf({ url = "/" }: IncomingMessage): { parts: Parts; protocol: Protocol | undefined } {
-  const path = /^[^?#]*/.exec(url)?.[0] ?? "";
-  const found = /^(?:\/e\/([^/]+))?(?:\/r\/([^/]+))?(?:\/v1)*\/?(.*?)\/*$/.exec(path) ?? [];
+  const [pathname = ""] = /^[^?#]*/.exec(url) ?? [];
+  const found = /^(?:\/e\/([^/]+))?(?:\/r\/([^/]+))?(?:\/v1)*\/?(.*?)\/*$/.exec(pathname) ?? [];
   const [, episode, role, rest = ""] = found;
   const parts = { episode, role: role === undefined ? undefined : decoded(role), rest };
   return { parts, protocol: protocolAt(rest) };

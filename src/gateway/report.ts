@@ -31,8 +31,6 @@ export class Report {
 
   /** @throws BadRequest if it comes twice, too late, without being expected, or is none */
   give(value: unknown): void {
-    const rejected = (message: string, code: string): BadRequest =>
-      new BadRequest(message, { status: 409, code });
     if (this.#session.hasEnded || this.#session.failing.aborted)
       throw rejected("The episode has ended; this reward is not used.", "episode_ended");
     if (this.#check === null)
@@ -47,4 +45,8 @@ export class Report {
     this.#value = value;
     this.#given.resolve();
   }
+}
+
+function rejected(message: string, code: string): BadRequest {
+  return new BadRequest(message, { status: 409, code });
 }

@@ -6,7 +6,16 @@ import { credit } from "../credit/credit.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { RolloutMetrics, StepMetrics } from "../runs/records.ts";
-import { rolloutMetrics, flatStreaks, flatWarnings, isFlatRole, outsideRange, patience } from "./metrics.ts";
+import {
+  flatStreaks,
+  flatWarnings,
+  isFlatRole,
+  outsideRange,
+  patience,
+  rolloutMetrics,
+  uncalledIn,
+  unusedRewards,
+} from "./metrics.ts";
 import { tmpdir } from "node:os";
 import { readMetrics, readResult } from "../runs/read.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
@@ -32,6 +41,23 @@ test("actions without a reward are counted, and are in no mean and no group", ()
 
 test("missing rewards are not mentioned if there are none", () => {
   expect(metricsOf([low, high])).not.toHaveProperty("unrewarded");
+});
+
+test("of programs, runs without a call are counted, and own rewards that nothing learns from", () => {
+  const called = decision(0, [action({ reward: { team: 1, local: 0.5, parts: { own: 0.5 } } }), low]);
+  const [root, first] = called.nodes;
+  const silent = {
+    ...called,
+    actions: [],
+    nodes: [root, { ...first, actions: [], done: true }],
+  } as typeof called;
+  expect(uncalledIn([called, silent, silent])).toEqual({ uncalled: 2 });
+  expect(uncalledIn([called])).toEqual({});
+  const program = { drive: () => Promise.reject(new Error("not played")) } as unknown as Environment;
+  const outcome = algorithmFrom("mas-grpo");
+  expect(unusedRewards(program, [called], outcome)).toEqual({ unusedRewards: 1 });
+  expect(unusedRewards(program, [called], algorithmFrom("mas-grpo", { reward: "rewards" }))).toEqual({});
+  expect(unusedRewards({} as Environment, [called], outcome)).toEqual({});
 });
 
 test("the mean of a role without any reward is null", () => {

@@ -73,11 +73,11 @@ export function uncalledIn(episodes: readonly Episode[]): { readonly uncalled?: 
 
 /** Rewards of a program's own to roles or replies, where the algorithm compares scores alone. */
 export function unusedRewards(
-  { drive }: Environment,
+  environment: Environment,
   episodes: readonly Episode[],
   algorithm: Algorithm,
 ): Pick<RolloutMetrics, "unusedRewards"> {
-  if (drive === undefined || usesRewards(algorithm)) return {};
+  if (environment.drive === undefined || usesRewards(algorithm)) return {};
   const rewards = episodes.flatMap(({ nodes }) => nodes.flatMap(({ actions }) => actions.map(rewardBefore)));
   const unused = rewards.filter((reward) => Object.keys(reward?.parts ?? {}).length > 0).length;
   return unused === 0 ? {} : { unusedRewards: unused };

@@ -10,8 +10,8 @@ import { limiter } from "../../settle.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
 import type { Context, Environment, EnvironmentDefinition, Json, TaskSource } from "../environment.ts";
 import { tasksIn } from "../task-files.ts";
-import { commandOptions, rewardPlaces, type CommandOptions } from "./options.ts";
-import { runProgram, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import { commandOptions, rewardPlaces, type CommandOptions, type ProgramOptions } from "./options.ts";
+import { runProgram, type ProgramEnd } from "./program.ts";
 import {
   earnedBy,
   graderOf,
@@ -152,6 +152,7 @@ function environmentOf(
       task === undefined
         ? [output.trimEnd(), ...(reason === null ? [] : [reason]), `score ${score}`].join("\n")
         : JSON.stringify(task),
-    ...(words === undefined ? {} : { oracle: { words } }),
+    // The score is given to a role once.
+    oracle: { summable: seats, ...(words === undefined ? {} : { words }) },
   };
 }

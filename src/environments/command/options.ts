@@ -157,3 +157,5 @@ function mistakesIn(given: Given): readonly (readonly [keyof Given, string])[] {
 }
 
 export type CommandOptions = z.output<typeof commandOptions>;
+export type ProgramOptions = CommandOptions & { readonly run: readonly [string, ...string[]] };
+export type ServiceOptions = CommandOptions & { readonly url: string };

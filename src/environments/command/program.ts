@@ -8,7 +8,7 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { ifPresent } from "../../present.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
 import type { Context, Json } from "../environment.ts";
-import type { CommandOptions } from "./options.ts";
+import type { ProgramOptions } from "./options.ts";
 import { checkBegun, hearBeginning, startSandboxed } from "./sandboxed.ts";
 import { reportOrSilence, watchSilence } from "./silence.ts";
 
@@ -25,8 +25,6 @@ export interface ProgramEnd {
   /** The end of its errors: for people. */
   readonly errors: string;
 }
-
-export type ProgramOptions = CommandOptions & { readonly run: readonly [string, ...string[]] };
 
 const longestErrors = 2000;
 /** A program that writes more is ended. */

@@ -4,7 +4,7 @@
  * process inside listens at the address that clients were told, and passes on what they send. When the program ends,
  * everything that it started does.
  */
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,7 +13,8 @@ import { hearLast, startGroup, type Group } from "../../calls/child.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { jsonOrNull } from "../../json.ts";
 import { Gateway } from "../../gateway/gateway.ts";
-import type { ProgramOptions } from "./program.ts";
+import { isPresentSync } from "../../present.ts";
+import type { ProgramOptions } from "./options.ts";
 
 interface Places {
   /** Of the episode: `/tmp` inside. */
@@ -27,28 +28,12 @@ interface Places {
 /** Links of a merged `/usr` stay links. */
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 /** What programs need to find libraries, certificates, users and the time; no other settings of the machine. */
-const settings = [
-  ...[
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "alternatives",
-    "passwd",
-    "group",
-    "nsswitch.conf",
-    "hosts",
-  ],
-  ...[
-    "localtime",
-    "mime.types",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "ca-certificates",
-    "pki",
-    "protocols",
-    "services",
-  ],
-].map((name) => `/etc/${name}`);
+const settings = (
+  "ld.so.cache ld.so.conf ld.so.conf.d alternatives passwd group nsswitch.conf hosts localtime mime.types " +
+  "ssl/certs ssl/openssl.cnf ca-certificates pki protocols services"
+)
+  .split(" ")
+  .map((name) => `/etc/${name}`);
 
 /** Root, if Troupe runs as root, could write these although it has no capability. */
 const kernelFiles = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
@@ -82,8 +67,8 @@ function wrapping(
       " ",
     ),
     "--proc /proc --dev /dev".split(" "),
-    ...kernelFiles.filter((one) => existsSync(one)).map((one) => ["--ro-bind", one, one]),
-    ...systemFolders.filter((one) => existsSync(one)).map(systemFolder),
+    ...kernelFiles.filter((one) => isPresentSync(one)).map((one) => ["--ro-bind", one, one]),
+    ...systemFolders.filter((one) => isPresentSync(one)).map(systemFolder),
     ...settings.map((one) => ["--ro-bind-try", one, one]),
     ["--bind", places.folder, "/tmp"],
     ...readables.map((one) => ["--ro-bind", one, one]),

@@ -11,11 +11,9 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
 import type { Context, Json } from "../environment.ts";
-import type { CommandOptions } from "./options.ts";
+import type { ServiceOptions } from "./options.ts";
 import type { ProgramEnd } from "./program.ts";
 import { reportOrSilence, watchSilence } from "./silence.ts";
-
-type ServiceOptions = CommandOptions & { readonly url: string };
 
 /** In bytes. */
 const longestAnswer = 2 ** 24;
@@ -61,9 +59,10 @@ const nothing: ProgramEnd = { exitCode: null, problem: null, reward: null, outpu
 /** Frameworks write `null` where a function returns nothing. */
 const isNothing = (body: string): boolean => ["", "null"].includes(body.trim());
 
+const shown = ({ url, key }: OpenSession["address"]): object => ({ baseUrl: `${url}/v1`, key });
+
 /** What the service gets. */
 function requestOf(task: Json, { session, address, addresses }: OpenSession): object {
-  const shown = ({ url, key }: OpenSession["address"]) => ({ baseUrl: `${url}/v1`, key });
   return {
     episode: session.id,
     task,
