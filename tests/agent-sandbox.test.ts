@@ -108,6 +108,21 @@ it("needs bubblewrap: without it a training is rejected before it starts, with w
 });
 
 describe.runIf(problem === "")(`in the sandbox ${problem}`, () => {
+  it("a program may leave more folders inside one another than a path can name", async () => {
+    const episode = await sandboxed(`
+      const fs = await import("node:fs");
+      await ask("WRITER", "x");
+      process.chdir("/tmp");
+      for (let depth = 0; depth < 200; depth++) {
+        fs.mkdirSync("folder".repeat(10));
+        process.chdir("folder".repeat(10));
+      }
+      fs.chmodSync(".", 0);
+      console.log(1);`);
+    expect(outcomesOf(episode)).toEqual([[1, null]]);
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("troupe-episode-"))).toEqual([]);
+  });
+
   it("a program reaches nothing but the gateway, and leaves nothing behind", async () => {
     process.env["TROUPE_TEST_SECRET"] = "sesame-open";
     const episode = await sandboxed(hostile());

@@ -129,6 +129,7 @@ describe("a service", () => {
             "",
             "{",
             "2",
+            '{"score":0,"score":1}',
             { score: 1, roles: { king: 1 } },
             { score: 1, replies: { no: 1 } },
           ])
@@ -143,16 +144,16 @@ describe("a service", () => {
       { options: { timeoutSeconds: 20 } },
     );
     expect(outcomesOf(episode)).toEqual([[0.75, null]]);
-    while (answers.length < 10) await delay(5);
-    expect(answers.slice(0, 9)).toEqual([
-      ...Array.from({ length: 5 }, () => [400, expect.stringMatching(/^invalid_re/)]),
+    while (answers.length < 11) await delay(5);
+    expect(answers.slice(0, 10)).toEqual([
+      ...Array.from({ length: 6 }, () => [400, expect.stringMatching(/^invalid_re/)]),
       [401, "invalid_api_key"],
       [403, "invalid_api_key"],
       [401, "invalid_api_key"],
       [200, ""],
     ]);
     // The end of the episode may come before the second one.
-    expect(answers[9]).toEqual([409, expect.stringMatching(/^(reward_given|episode_ended)$/)]);
+    expect(answers[10]).toEqual([409, expect.stringMatching(/^(reward_given|episode_ended)$/)]);
     const asked = await other.promise;
     expect(await report(asked, 1)).toEqual([409, "episode_ended"]);
     expect((await ask(asked.roles.writer, "late")).status).toBe(409);

@@ -81,6 +81,43 @@ describe("an episode of a program", () => {
     expect(one.actions[0]?.reply.text).not.toBe(one.actions[3]?.reply.text);
   });
 
+  it("has the reward of its last line, although another process keeps its output open", async () => {
+    const program = `
+      await ask("WRITER", "x");
+      const { spawn } = await import("node:child_process");
+      console.log("0.25");
+      spawn("sleep", ["3"], { stdio: ["ignore", "inherit", "ignore"], detached: true }).unref();
+      await new Promise((resolve) => process.stdout.write("1", resolve));
+      process.exit(0);`;
+    expect(outcomesOf(await play(program, { samples: 1 }))).toEqual([[1, null]]);
+  });
+
+  it("has a reward with a mark of its encoding, but none with a key twice", async () => {
+    const writes = (text: string) => `
+      await ask("WRITER", "x");
+      (await import("node:fs")).writeFileSync(process.env.TROUPE_REWARD_FILE, ${JSON.stringify(text)});`;
+    const played = async (text: string) =>
+      outcomesOf(await play(writes(text), { samples: 1, options: { reward: "file" } }));
+    expect(await played("\ufeff0.5")).toEqual([[0.5, null]]);
+    expect(await played('{"score":0,"score":1}')).toEqual([
+      [0, expect.stringContaining("it has a key twice")],
+    ]);
+  });
+
+  it("is damaged if any bit of its packed record is another", async () => {
+    const episode = await play(`await ask("WRITER", "x"); console.log(0.5);`, { samples: 1 });
+    const whole = JSON.stringify(encodeEpisode(episode).json);
+    const bytes = Buffer.from(await packed(episode), "base64");
+    const read: string[] = [];
+    for (let bit = 0; bit < 8 * bytes.length; bit++) {
+      const damaged = Buffer.from(bytes);
+      damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      const back = await unpacked(damaged.toString("base64"), "here").catch(() => null);
+      if (back !== null) read.push(JSON.stringify(encodeEpisode(back).json));
+    }
+    expect(read.filter((json) => json !== whole)).toEqual([]);
+  });
+
   it("survives its record", async () => {
     const edit = `
       const messages = [{ role: "user", content: "hi" }];

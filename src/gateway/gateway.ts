@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { TroupeError } from "../errors.ts";
+import { repeatsKey } from "../json.ts";
 import { didYouMean } from "../nearest.ts";
 import { sampledAsRecipe, type Protocol } from "./asked.ts";
 import { answerMalformed, bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
@@ -153,7 +154,7 @@ export class Gateway {
     try {
       const body = await bodyOf(request, longestRequest);
       if (request.method === "POST" && parts.rest === "reward" && parts.role === undefined) {
-        this.#reporterOf(request, parts).give(body.length === 0 ? null : jsonIn(body));
+        this.#reporterOf(request, parts).give(body.length === 0 ? null : reportIn(body));
         return send(response, 200, { accepted: true });
       }
       const { session, role } = this.#calleeOf(request, parts);
@@ -234,6 +235,13 @@ function variableNames(roles: readonly SessionRole[]): ReadonlyMap<string, strin
 /** The end of a role's variables, without the underscore before it. */
 export function variableName(role: string): string {
   return role.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_");
+}
+
+/** One that has a key twice has two rewards. @throws BadRequest */
+function reportIn(body: Buffer): unknown {
+  const value = jsonIn(body);
+  if (!repeatsKey(body.toString("utf8"))) return value;
+  throw new BadRequest("This is no reward: it has a key twice.", { code: "invalid_reward" });
 }
 
 /** What the clients of OpenAI and Anthropic read by themselves. */

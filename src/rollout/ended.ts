@@ -4,7 +4,7 @@
  * not ended.
  */
 import { promisify } from "node:util";
-import { zstdCompress, zstdDecompress } from "node:zlib";
+import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { z } from "zod";
 import type { Json } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
@@ -34,11 +34,14 @@ const packedSchema = z.object({
 
 const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
 
+/** Without it, a changed byte may be read as another reward. */
+const summed = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+
 /** Exact, and small although each prompt repeats the one before it. */
 export async function packed(episode: Episode): Promise<string> {
   const { json, prompts } = encodeEpisode(episode);
   const tokens = Object.fromEntries([...prompts].map(([hash, prompt]) => [hash, [...prompt]]));
-  return (await compress(asJson({ episode: json, prompts: tokens }))).toString("base64");
+  return (await compress(asJson({ episode: json, prompts: tokens }), summed)).toString("base64");
 }
 
 /** @param where for messages @throws TroupeError `bad_run` */

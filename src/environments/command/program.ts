@@ -1,4 +1,6 @@
 /** One run of a user's program on a task: started with addresses, keys and the task, and waited for. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { lstat, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -84,7 +86,24 @@ export async function runProgram(
     const found = reward === "file" ? await rewardIn(path.join(folder, rewardFile)) : lastLine;
     return redacting(env)({ exitCode: child.exitCode, problem, reward: found, ...written });
   } finally {
+    await removeWhateverIsIn(folder);
+  }
+}
+
+/**
+ * A program may leave folders that nobody may write to, as Go and Nix do, or so many inside one another that their path has
+ * no name: neither may end the training. What cannot be removed stays.
+ */
+async function removeWhateverIsIn(folder: string): Promise<void> {
+  try {
     await rm(folder, { recursive: true, force: true });
+  } catch {
+    // These walk from folder to folder, where `rm` of Node's has the whole path.
+    for (const [run, ...given] of [
+      ["chmod", "-R", "u+rwx"],
+      ["rm", "-rf"],
+    ] as const)
+      await once(spawn(run, [...given, "--", folder], { stdio: "ignore" }), "close").catch(() => {});
   }
 }
 
@@ -106,18 +125,16 @@ function hear({
   child,
   kill,
 }: Group): () => Pick<ProgramEnd, "output" | "errors"> & { readonly lastLine: string } {
-  let lastLine = "";
   const output = hearLast(child.stdout, longestOutput);
   const errors = hearLast(child.stderr, longestErrors);
-  hearLines(
-    child.stdout,
-    (line) => {
-      lastLine = line.trim();
-      return true;
-    },
-    kill,
-  );
-  return () => ({ lastLine, output: output(), errors: errors() });
+  hearLines(child.stdout, () => true, kill);
+  return () => ({ lastLine: lastLineOf(output()), output: output(), errors: errors() });
+}
+
+/** Of what was read: a process that outlives the program keeps its output from ending, and the last line may have no feed. */
+function lastLineOf(output: string): string {
+  const text = output.trim();
+  return text.slice(text.lastIndexOf("\n") + 1);
 }
 
 /** In bytes. */

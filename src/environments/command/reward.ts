@@ -5,7 +5,7 @@ import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { answerOf, type RoleReply } from "../../gateway/session.ts";
-import { jsonOrNull } from "../../json.ts";
+import { jsonOrNull, repeatsKey } from "../../json.ts";
 import { sum } from "../../statistics.ts";
 import type { ActionReward, Json } from "../environment.ts";
 import { rewardPlaces, type CommandOptions } from "./options.ts";
@@ -114,7 +114,8 @@ export async function earnedBy(
   }
   const text = end.reward;
   if (text === null || text.trim() === "") return null;
-  const earned = earnedIn(jsonOrNull(text), seats, isKnown);
+  // Some systems begin a file with a mark of its encoding, which is white space here, but not to JSON.
+  const earned = earnedInText(text.trim(), seats, isKnown);
   if (typeof earned !== "string") return earned;
   return {
     score: 0,
@@ -127,6 +128,16 @@ const places: Readonly<Record<string, string>> = {
   file: "$TROUPE_REWARD_FILE",
   answer: "the service's answer",
 };
+
+/** As `earnedIn`, of JSON: one with a key twice has two rewards. */
+function earnedInText(
+  text: string,
+  seats: readonly string[],
+  isKnown: (id: string) => boolean,
+): Earned | string {
+  const value = jsonOrNull(text);
+  return value !== null && repeatsKey(text) ? " (it has a key twice)" : earnedIn(value, seats, isKnown);
+}
 
 /** Text, which may be empty: it is no reward, and more about why. */
 function earnedIn(
