@@ -2,11 +2,14 @@
  * Which trajectories that ended before an interruption a run may use: those that the same weights sampled for the same
  * task at the same place. The same weights are those with the same lineage.
  */
+import { isDeepStrictEqual } from "node:util";
+import { TroupeError } from "../errors.ts";
 import { digestOfText } from "../runs/digests.ts";
 import { readLines } from "../runs/json-lines.ts";
 import { readModels } from "../runs/read.ts";
 import type { StepMetrics } from "../runs/records.ts";
 import type { Run as RunFolder } from "../runs/run.ts";
+import type { Episode } from "../rollout/episode.ts";
 import { packed, unpacked, type EndedTrajectories, type TrajectoryPlace } from "../rollout/ended.ts";
 import type { Run } from "./state.ts";
 
@@ -30,6 +33,11 @@ export function lineageAfter(
   return digestOfText(JSON.stringify([before, { ...metrics, services: undefined }]));
 }
 
+/** Of an episode with one trajectory, whose nodes begin with its number. */
+function placeOf({ id, task, nodes }: Episode): TrajectoryPlace {
+  return { episode: id, task, trajectory: Number(nodes[1]?.id) };
+}
+
 /**
  * @param step the next one to be recorded: its checkpoint makes them unnecessary
  * @param lineage of the weights that sample
@@ -44,7 +52,13 @@ export function endedIn(
   return {
     get: async (place) => {
       const contents = log.get(keyOf(place));
-      return contents === undefined ? null : unpacked(contents, log.file);
+      if (contents === undefined) return null;
+      const played = await unpacked(contents, log.file);
+      if (isDeepStrictEqual(placeOf(played), place)) return played;
+      throw new TroupeError(
+        "bad_run",
+        `A trajectory in ${log.file} is not that of its line: the file was changed. Remove it, so that its programs run again.`,
+      );
     },
     put: async (place, played) => {
       const { episode, trajectory } = place;

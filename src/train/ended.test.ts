@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import type { Episode } from "../rollout/episode.ts";
+import { episodeVersion } from "../rollout/episode.ts";
+import type { StoredTrajectory } from "../runs/trajectory-log.ts";
+import { endedIn } from "./ended.ts";
+
+const node = { turn: 0, phase: 0, observations: {}, actions: [], done: false, score: 0, kept: true };
+const episodeAt = (id: string, trajectory: number): Episode => ({
+  schema_version: episodeVersion,
+  id,
+  path: [id],
+  split: null,
+  task: { word: "hot" },
+  nodes: [
+    { ...node, id: "", parent: null, state: {} },
+    { ...node, id: `${trajectory}`, parent: "", state: {} },
+  ],
+  actions: [],
+  ends: [],
+});
+const placeAt = (episode: string, trajectory: number) => ({ episode, task: { word: "hot" }, trajectory });
+
+it("a trajectory in the line of another is damage", async () => {
+  const lines = new Map<string, string>();
+  const log = {
+    file: "trajectories.jsonl",
+    get: (key: string) => lines.get(key),
+    put: async ({ key, contents }: StoredTrajectory) => void lines.set(key, contents),
+  };
+  const ended = endedIn({ folder: { trajectories: log }, environment: { drive: () => {} } } as never, 1, "");
+  for (const trajectory of [0, 1])
+    await ended?.put(placeAt("train/1/0", trajectory), episodeAt("train/1/0", trajectory));
+  expect(await ended?.get(placeAt("train/1/0", 1))).toEqual(episodeAt("train/1/0", 1));
+  const [[one, first], [other, second]] = [...lines] as [[string, string], [string, string]];
+  lines.set(one, second).set(other, first);
+  await expect(ended?.get(placeAt("train/1/0", 1))).rejects.toThrow("is not that of its line");
+});
