@@ -61,7 +61,8 @@ export async function mergedModel({ directory, base, text }: PolicyFiles): Promi
   const weights = await openModelWeights(whole, model.shape);
   const adapter = isAdapter ? await openAdapter(directory, base, model.shape) : null;
   const tensors = modelTensors(model.shape).map((tensor): TensorToWrite => {
-    const values = async () => merge(tensor, await valuesOf(weights, tensor.name), adapter);
+    const values = async () =>
+      finite(directory, tensor, await merge(tensor, await valuesOf(weights, tensor.name), adapter));
     return { ...tensor, values };
   });
   return { model, tensors };
@@ -110,6 +111,15 @@ function isTarget(weight: string, { targetModules }: AdapterOptions): boolean {
 /** As PEFT names the matrices of a projection. */
 function matrixName(weight: string, matrix: "A" | "B"): string {
   return `base_model.model.${weight.replace(/weight$/, `lora_${matrix}.weight`)}`;
+}
+
+/** Other programs load such a model, and answer with nonsense. @throws TroupeError `bad_model` */
+function finite(directory: string, { name }: TensorInfo, values: Float32Array): Float32Array {
+  if (values.every(Number.isFinite)) return values;
+  throw new TroupeError(
+    "bad_model",
+    `${directory}: the tensor ${name} has a value that is not finite, so every reply would be nonsense; export an earlier checkpoint`,
+  );
 }
 
 /** Adds (alpha / rank)·B·A (LoRA, arXiv:2106.09685, eq. 3) to a projection's values; sums are in float64. */

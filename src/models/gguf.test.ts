@@ -1,5 +1,5 @@
 /** Files are read back by Hugging Face's parser, their data by formulas of their own. llama.cpp reads them in tests/llama-cpp.slow.test.ts. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { expect, test } from "vitest";
@@ -71,6 +71,18 @@ async function exported(
   await writePolicyGguf(file, { directory, base: directory, text: directory }, format, "{}");
   return { file, directory };
 }
+
+test("a model with a value that is not finite is not written", async () => {
+  const { directory } = await exported("nan", "qwen3", {}, { vocab_size: 400 }, "BF16");
+  const file = join(directory, "model.safetensors");
+  const bytes = readFileSync(file);
+  bytes.fill(255, bytes.length - 4);
+  writeFileSync(file, bytes);
+  const files = { directory, base: directory, text: directory };
+  await expect(writePolicyGguf(join(folder, "nan-again.gguf"), files, "BF16", "{}")).rejects.toThrow(
+    "has a value that is not finite",
+  );
+});
 
 test("has the settings, the tokenizer and the chat template", async () => {
   const { file, directory } = await exported("qwen3", "qwen3", {}, { vocab_size: 400 }, "BF16");
