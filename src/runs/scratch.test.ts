@@ -51,7 +51,11 @@ test("what a killed process left is removed, but not what a living one or somebo
   expect(await temporary()).toHaveLength(2);
   child.kill("SIGKILL");
   await once(child, "exit");
-  await write();
+  await writeBeside(
+    at("another"),
+    () => {},
+    (place) => fs.writeFile(place, ""),
+  );
   expect(await temporary()).toEqual([".tmp-out-mine"]);
   expect(await fs.readFile(at("out"), "utf8")).toBe("whole");
 });

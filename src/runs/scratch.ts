@@ -13,13 +13,13 @@ export interface Scratch extends AsyncDisposable {
 }
 
 /**
- * Makes a folder `<prefix><random>` in `parent`, which is created if necessary, and removes those of processes that are
- * gone. Disposing of it removes it.
+ * Makes a folder `<prefix><random>` in `parent`, which is created if necessary. Disposing of it removes it.
+ * @param abandoned prefix of the folders that are removed if their processes are gone
  */
-export async function makeScratch(parent: string, prefix: string): Promise<Scratch> {
+export async function makeScratch(parent: string, prefix: string, abandoned = prefix): Promise<Scratch> {
   await makeDirectory(parent);
   for (const name of await namesIn(parent))
-    if (name.startsWith(prefix)) await removeIfAbandoned(path.join(parent, name));
+    if (name.startsWith(abandoned)) await removeIfAbandoned(path.join(parent, name));
   const directory = await writing(parent, () => mkdtemp(path.join(parent, prefix)));
   const lock = await acquireLock(directory, { name: "folder" });
   const dispose = async (): Promise<void> => {
@@ -41,7 +41,8 @@ export async function writeBeside<T>(
 ): Promise<T> {
   const place = path.resolve(target);
   const parent = path.dirname(place);
-  await using scratch = await makeScratch(parent, `${temporaryPrefix}${path.basename(place)}-`);
+  const prefix = `${temporaryPrefix}${path.basename(place)}-`;
+  await using scratch = await makeScratch(parent, prefix, temporaryPrefix);
   const [next, replaced] = ["next", "replaced"].map((name) => path.join(scratch.directory, name)) as [
     string,
     string,

@@ -1,9 +1,10 @@
 """What llama.cpp makes of a GGUF file, through llama-cpp-python. Reads one JSON request, writes one JSON answer.
 
 Request: file, texts (list of strings), prompts (lists of ids), expected (for each prompt, the continuation to compare
-with), context, exact (whether keys and values are cached in float32, not float16). Answer: ids of each text without and with special tokens parsed, whether a text gets a first token,
-the end tokens, the chat template, and for each prompt the greedy continuation as long as the expected one, with the
-place of the first difference and by how much the logit of llama.cpp's own token exceeds the expected one's there.
+with), context, exact (whether keys and values are cached in float32, not float16). Answer: ids of each text, control
+tokens included; whether a text gets a first token; the end tokens; the chat template; the logits after the first
+prompt; and for each prompt the greedy continuation as long as the expected one, with the place of the first difference
+and by how much the logit of llama.cpp's own token exceeds the expected one's there.
 """
 import json
 import sys
@@ -45,16 +46,9 @@ def first_logits(prompt):
     return [float(value) for value in next_logits()]
 
 
-def ids(text, special):
-    return llm.tokenize(text.encode(), add_bos=False, special=special)
-
-
 json.dump(
     {
-        "version": llama_cpp.__version__,
-        "plain": [ids(text, False) for text in request["texts"]],
-        "marked": [ids(text, True) for text in request["texts"]],
-        "pieces": [llm.detokenize(ids(text, True), special=True).decode(errors="replace") for text in request["texts"]],
+        "tokens": [llm.tokenize(text.encode(), add_bos=False, special=True) for text in request["texts"]],
         "addsFirst": llm.tokenize(b"a", add_bos=True) != llm.tokenize(b"a", add_bos=False),
         "ends": [token for token in range(rows) if llama_cpp.llama_vocab_is_eog(vocabulary, token)],
         "template": llm.metadata.get("tokenizer.chat_template"),
