@@ -279,7 +279,10 @@ describe("mistakes in values", () => {
     ],
     ["evaluation.temperature={}", "expected a number, at least 0, found a mapping"],
     ["engine.type=tinker", "engine.url: missing; expected text"],
-    ["engine.type=tinkr", 'engine.type: expected one of local, tinker, found "tinkr"; did you mean tinker?'],
+    [
+      "engine.type=tinkr",
+      'engine.type: expected one of local, torch, tinker, found "tinkr"; did you mean tinker?',
+    ],
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
     ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters from A to Z, digits, dashes"],
     ["team.roles.jürgen={policy: shared}", "`jürgen` is not a name: letters from A to Z, digits, dashes"],
