@@ -128,6 +128,50 @@ describe("a branch says why", () => {
     expect(next).not.toHaveProperty("branch");
   });
 
+  it("of what follows the last that is known, whoever else said the same", () => {
+    const talk = new Conversations(tokenizer);
+    // Two sub-agents of one role begin alike.
+    const one = [system("one"), user("task")];
+    const two = [system("two"), user("task")];
+    for (const start of [one, two]) exchange(talk, start, "left");
+    const invented = [assistant("left"), user("so"), assistant("I never said this"), user("go on")];
+    expect(talk.place([...two, ...invented], [])).toMatchObject({ branch: "a reply was not sampled here" });
+    const third = [system("three"), user("task"), assistant("left"), user("so")];
+    expect(talk.place(third, [])).toMatchObject({ branch: "the system message changed" });
+    const swapped = [...two, assistant("left"), user("so"), assistant("left"), user("go on")];
+    expect(talk.place(swapped, [])).toMatchObject({ branch: "earlier messages changed" });
+    expect(talk.place([...two, assistant("left"), user("so")], [search])).toMatchObject({
+      branch: "the tools changed",
+    });
+  });
+
+  it("in every call of a harness that changes its system message, and in none that adds a reminder", () => {
+    const talk = new Conversations(tokenizer);
+    const said: Message[] = [user("left or right")];
+    const reasons: unknown[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      reasons.push(exchange(talk, [system(`at ${turn} o'clock`), ...said], `${turn}`).branch);
+      said.push(assistant(`${turn}`), user("and then"));
+    }
+    const changed = "the system message changed";
+    expect(reasons).toEqual([undefined, changed, changed]);
+    const other = new Conversations(tokenizer);
+    exchange(other, first, "left");
+    expect(other.place([...second, system("be quick")], [])).not.toHaveProperty("branch");
+  });
+
+  it("and a template that drops thinking is none: it stays where it was sampled", () => {
+    const qwen3 = fixtureTokenizer("qwen3");
+    const talk = new Conversations(qwen3);
+    const place = talk.place([user("left or right")], []);
+    talk.add(place, qwen3.encode("<think>\nhm\n</think>\n\nleft<|im_end|>"), assistant("left"));
+    const next = talk.place([user("left or right"), assistant("left"), user("and then")], []);
+    expect(next).not.toHaveProperty("branch");
+    expect(next.known).toBe(
+      place.history.tokens.length + qwen3.encode("<think>\nhm\n</think>\n\nleft<|im_end|>").length,
+    );
+  });
+
   it("but a new conversation is none", () => {
     const talk = new Conversations(tokenizer);
     exchange(talk, first, "left");

@@ -103,22 +103,31 @@ export class Conversations {
     return first === undefined ? undefined : { turns: [first, ...others], length: longest + 1 };
   }
 
-  /** Of a request with a reply that follows nothing known. */
-  #reasonFor({ messages }: Asked): BranchReason {
+  /** Of a request with a reply that follows nothing known: told by the turns that share most with it, system messages aside. */
+  #reasonFor({ messages, tools }: Asked): BranchReason {
     const turns = [...this.#turns.values()].flat();
     const said = messages.map(written);
     const bare = said.filter((one) => !isSystem(one));
-    const alike = turns.filter((turn) =>
-      turn.said.filter((one) => !isSystem(one)).every((one, index) => one === bare[index]),
-    );
-    const systems = said.filter(isSystem).join();
-    if (alike.some((turn) => turn.said.filter(isSystem).join() !== systems))
-      return "the system message changed";
-    if (alike.length > 0) return "the tools changed";
+    const shared = (turn: Turn): number => {
+      const own = turn.said.filter((one) => !isSystem(one));
+      return own.every((one, index) => one === bare[index]) ? own.length : 0;
+    };
+    const most = Math.max(0, ...turns.map(shared));
+    const closest = most === 0 ? [] : turns.filter((turn) => shared(turn) === most);
+    const systems = systemsIn(said, most);
+    const alike = closest.filter((turn) => systemsIn(turn.said, most) === systems);
+    if (closest.length > 0 && alike.length === 0) return "the system message changed";
+    if (alike.length > 0 && alike.every((turn) => turn.tools !== toolsKey(tools))) return "the tools changed";
     const sampled = new Set(turns.map((turn) => turn.said.at(-1)));
     const isInvented = said.some((one, index) => messages[index]?.role === "assistant" && !sampled.has(one));
     return isInvented ? "a reply was not sampled here" : "earlier messages changed";
   }
+}
+
+/** The system messages before so many others have been said. */
+function systemsIn(said: readonly string[], others: number): string {
+  const last = said.flatMap((one, index) => (isSystem(one) ? [] : [index]))[others - 1] ?? said.length;
+  return said.slice(0, last).filter(isSystem).join();
 }
 
 /** Whether the tokens before the next message are the same. */

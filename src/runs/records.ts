@@ -105,6 +105,8 @@ const rolloutMetrics = z.object({
   unjudged: z.int().optional(),
   /** Of programs that drive themselves: prompts that do not continue what their role was shown, by reason. Absent: none. */
   branches: z.record(z.string(), z.int()).optional(),
+  /** Tokens of these prompts, by reason: all are encoded again. Absent: none. */
+  reencoded: z.record(z.string(), z.int()).optional(),
   /** Of such programs: actions that train nothing although their role learns, by reason. Absent: none. */
   masked: z.record(z.string(), z.int()).optional(),
   /** Runs of such programs that called nobody, and train nothing. Absent: none. */

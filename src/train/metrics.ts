@@ -10,7 +10,7 @@ import type { Environment } from "../environments/environment.ts";
 import { nameWithModule } from "../environments/origin.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
-import type { Episode } from "../rollout/episode.ts";
+import type { Action, Episode } from "../rollout/episode.ts";
 import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
 import { failuresOf } from "./judging.ts";
@@ -40,14 +40,7 @@ export function rolloutMetrics(
     ...(failed.length === 0 ? {} : { failed: failed.length }),
     ...(unrewarded > 0 ? { unrewarded } : {}),
     ...(unjudged > 0 ? { unjudged } : {}),
-    ...counted(
-      "branches",
-      placed.map(({ action }) => action.branch),
-    ),
-    ...counted(
-      "masked",
-      placed.map(({ action }) => action.masked),
-    ),
+    ...drift(placed.map(({ action }) => action)),
     ...uncalledIn(episodes),
     success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
     score: mean(ends.map(({ outcome }) => outcome.score)),
@@ -91,15 +84,30 @@ export function unusedWarning({ name }: Algorithm): Warning {
   };
 }
 
-/** How often there is which reason; nothing if there is none. */
-function counted<Name extends string>(
-  name: Name,
-  reasons: readonly (string | undefined)[],
-): Partial<Record<Name, Record<string, number>>> {
-  const given = reasons.filter((reason) => reason !== undefined).toSorted();
-  if (given.length === 0) return {};
-  const counts = [...Map.groupBy(given, (reason) => reason)].map(([reason, all]) => [reason, all.length]);
-  return { [name]: Object.fromEntries(counts) } as Record<Name, Record<string, number>>;
+/** Of programs that drive themselves: which prompts continue nothing, and which actions train nothing, by reason. */
+function drift(actions: readonly Action[]): Pick<RolloutMetrics, "branches" | "reencoded" | "masked"> {
+  const figures = {
+    branches: summed(actions, ({ branch }) => branch),
+    reencoded: summed(
+      actions,
+      ({ branch }) => branch,
+      ({ prompt }) => prompt.length,
+    ),
+    masked: summed(actions, ({ masked }) => masked),
+  };
+  return Object.fromEntries(Object.entries(figures).filter(([, found]) => Object.keys(found).length > 0));
+}
+
+/** By reason, in the order of the alphabet. */
+function summed(
+  actions: readonly Action[],
+  reasonOf: (action: Action) => string | undefined,
+  sizeOf: (action: Action) => number = () => 1,
+): Readonly<Record<string, number>> {
+  const given = actions.filter((action) => reasonOf(action) !== undefined);
+  const byReason = [...Map.groupBy(given, (action) => reasonOf(action) ?? "")];
+  const sums = byReason.map(([reason, all]) => [reason, sum(all.map(sizeOf))] as const);
+  return Object.fromEntries(sums.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function roleMetrics(members: readonly PlacedAction[], credited: readonly CreditedAction[]): RoleMetrics {

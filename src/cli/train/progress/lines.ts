@@ -48,15 +48,19 @@ function rolloutParts(metrics: StepMetrics): string[] {
   ];
 }
 
-/** Of programs that drive themselves: prompts that begin a branch, and actions that train nothing. */
-function driftNotes({ rollout }: StepMetrics): string[] {
-  const { branches = {}, masked = {}, uncalled = 0, unusedRewards = 0 } = rollout ?? {};
-  const counts = [
-    ...Object.entries(branches).map(([reason, count]) => [count, "branched", reason] as const),
-    ...Object.entries(masked).map(([reason, count]) => [count, "masked", reason] as const),
-  ];
+/**
+ * Of programs that drive themselves: prompts that begin a branch, and actions that train nothing:
+ * `3 branched, 1.4 k tokens encoded again: the tools changed`
+ */
+export function driftNotes({ rollout }: StepMetrics): string[] {
+  const { branches = {}, reencoded = {}, masked = {}, uncalled = 0, unusedRewards = 0 } = rollout ?? {};
   return [
-    ...counts.map(([count, what, reason]) => `${showCount(count)} ${what}: ${reason}`),
+    ...Object.entries(branches).map(([reason, count]) => {
+      const again = reencoded[reason];
+      const tokens = again === undefined ? "" : `, ${showLarge(again)} tokens encoded again`;
+      return `${showCount(count)} branched${tokens}: ${reason}`;
+    }),
+    ...Object.entries(masked).map(([reason, count]) => `${showCount(count)} masked: ${reason}`),
     ...uncalledNotes(uncalled),
     ...(unusedRewards === 0 ? [] : [`${showCount(unusedRewards)} own rewards unused`]),
   ];

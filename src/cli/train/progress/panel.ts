@@ -14,6 +14,7 @@ import type { Evaluation, RunResult, ServiceCounts, StepMetrics, Timing } from "
 import type { PolicySummary, Stage, TrainEvent } from "../../../train/events.ts";
 import { summedCounts } from "../../../train/failures.ts";
 import {
+  driftNotes,
   evaluationLine,
   lossNotes,
   rewardParts,
@@ -66,6 +67,7 @@ function measureLines(state: ProgressState): string[] {
     lines.push(`success ${showShare(metrics.rollout.success)}  ${styleText("green", trend)}`);
     lines.push(`reward  ${rewardParts(metrics).join("   ")}  ${dim("team + local")}`);
     lines.push(trustParts(metrics).join("   "));
+    lines.push(...driftNotes(metrics).map((note) => styleText("yellow", note)));
   } else if (metrics !== null) {
     const losses = Object.entries(metrics.policies).map(([name, { loss }]) => `${name} ${loss.toFixed(3)}`);
     lines.push(`loss    ${losses.join("   ")}`);

@@ -63,6 +63,26 @@ function evaluation(team: string, moment: Evaluation["moment"], successes: numbe
   return { schema_version, step: 10, moment, team, tasks: 100, successes, ...share, ...tokens };
 }
 
+it("the drift of a program's prompts is on the line and in the panel, by reason", () => {
+  const drifted = {
+    ...metrics(12),
+    rollout: {
+      ...metrics(12).rollout,
+      branches: { "the tools changed": 2 },
+      reencoded: { "the tools changed": 1400 },
+      masked: { "the program did not get the answer": 1 },
+    },
+  } as StepMetrics;
+  const notes = [
+    "2 branched, 1.4 k tokens encoded again: the tools changed",
+    "1 masked: the program did not get the answer",
+  ];
+  expect(stepLine(drifted, timing, 40, null)).toContain(notes.join("  "));
+  const lines = panelLines(after(started, { type: "step", metrics: drifted, timing }), 80, 1e9);
+  const shown = lines.map((line) => stripVTControlCharacters(line));
+  expect(shown.filter((line) => notes.includes(line))).toEqual(notes);
+});
+
 describe("a step in one line", () => {
   it("shows results by role, speed and time left", () => {
     expect(stepLine(metrics(12), timing, 40, 75)).toBe(
