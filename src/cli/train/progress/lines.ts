@@ -96,7 +96,9 @@ export function lossNotes({ failed, unrewarded, unjudged }: Losses): string[] {
  */
 export function serviceNotes(services: ServiceCounts = {}, all = false): string[] {
   return Object.entries(services).flatMap(([name, { calls, faults = 0, failures = 0, retries = 0 }]) => {
-    const asked = `of ${showCount(calls)} ${calls === 1 ? "call" : "calls"}`;
+    // Of some services only what failed is counted.
+    const share = failures + faults < calls ? `of ${showCount(calls)} ` : "";
+    const asked = `${share}${calls === 1 ? "call" : "calls"}`;
     const troubles = [
       ...(failures === 0 ? [] : [`${showCount(failures)} ${asked} failed`]),
       ...(faults === 0 ? [] : [`${showCount(faults)} ${asked} got no usable answer`]),
