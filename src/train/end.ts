@@ -15,7 +15,7 @@ import {
 } from "../runs/records.ts";
 import { sum } from "../statistics.ts";
 import type { Listener } from "./events.ts";
-import { summedCounts, TooManyFailures } from "./failures.ts";
+import { summedCounts, TooManyFailures, Unrewarded } from "./failures.ts";
 import { silenceOf } from "./interrupts.ts";
 import { flatStreaks, patience } from "./metrics.ts";
 import { checkpointsOf, keepStep } from "./recorder.ts";
@@ -65,8 +65,12 @@ export async function endWith(run: Run, error: unknown): Promise<TrainOutcome> {
 async function withoutService(run: Run, error: ServiceError | OutageError): Promise<TrainOutcome> {
   if (error instanceof TooManyFailures || error instanceof OutageError) await tryToKeep(run);
   if (run.interrupts.reading.aborted) return giveUp(run, error.message);
-  const until = error instanceof OutageError ? error.until : "once the service works";
+  const until = error instanceof OutageError ? error.until : mendedBy(error);
   throw new ServiceError(`${error.message} ${await stoppedIn(run, `${until},`)}`, { cause: error });
+}
+
+function mendedBy({ cause }: Error): string {
+  return cause instanceof Unrewarded ? "once the program gives rewards" : "once the service works";
 }
 
 /**

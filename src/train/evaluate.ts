@@ -2,7 +2,7 @@
 import type { Environment, Json, Services } from "../environments/environment.ts";
 import type { Engine } from "../engines/engine.ts";
 import { evaluationSeed, evaluationTasks, pathName, type NumberedTask } from "../environments/tasks.ts";
-import { ServiceError, TroupeError } from "../errors.ts";
+import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { RetryOptions } from "../calls/retry.ts";
 import { withServicesUsed, type ServicesUsed } from "../calls/services.ts";
@@ -14,7 +14,7 @@ import { oneTrajectory, rolloutDefaults } from "../rollout/setting.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { limiter, settleAll } from "../settle.ts";
 import type { Team } from "../teams/team.ts";
-import { checkFailures, checkFaults, countsOf } from "./failures.ts";
+import { checkFailures, checkFaults, countsOf, Unrewarded } from "./failures.ts";
 import { startJudging, type Judging, type RecordedJudge } from "./judging.ts";
 import { scoresOf, type Scores } from "./scores.ts";
 
@@ -116,11 +116,11 @@ async function playTasks(
   return { episodes, failed, scores: scoresOf(episodes, { ...setting, split, failed: failed.length }) };
 }
 
-/** @throws ServiceError if nothing rewards the episode of a program: it is neither a success nor a failure of the team */
+/** @throws Unrewarded if nothing rewards the episode of a program: it is neither a success nor a failure of the team */
 async function withOutcome(played: Promise<Episode>): Promise<Episode> {
   const episode = await played;
   if (episode.ends.length > 0) return episode;
-  throw new ServiceError("Nothing rewards the episode: its program gave no reward.");
+  throw new Unrewarded("Nothing rewards the episode: its program gave no reward (`environment.reward`).");
 }
 
 /** A task's first episode has the same id and key whatever the number of samples. */

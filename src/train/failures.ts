@@ -26,6 +26,9 @@ export function limitsOf({
 /** More episodes failed than the recipe allows. The step has not changed any weights. */
 export class TooManyFailures extends ServiceError {}
 
+/** Nothing rewards the episode of a program, which no service can mend. */
+export class Unrewarded extends ServiceError {}
+
 /**
  * @param limit share that may fail
  * @param describe what failed, given what is allowed
@@ -53,7 +56,7 @@ export function checkFailures(failed: readonly FailedEpisode[], episodes: number
   // If none succeeds, the cause is news and the limit is not.
   const describe = (allowed: string): string =>
     failed.length === episodes
-      ? `${first?.cause.message} So all ${episodes} episodes failed. ${where}.`
+      ? `${first?.cause.message} So all ${episodes} episodes failed; the first was ${first?.path.join("/")}.`
       : `${failed.length} of ${episodes} episodes failed, ${allowed}. ${where}: ${first?.cause.message}`;
   boundFailures(failed.length, episodes, limit, describe, first?.cause);
 }

@@ -54,7 +54,8 @@ export async function graderOf({ reward }: CommandOptions): Promise<Grader | nul
   const problem = (what: string, cause?: unknown) =>
     new TroupeError("bad_recipe", `environment.reward: ${file} ${what}`, { cause });
   const loaded = await import(pathToFileURL(file).href).catch((cause: unknown) => {
-    throw problem(`cannot be loaded: ${String(cause)}`, cause);
+    const expected = `expected ${rewardPlaces.join(", ")} or the path of a module`;
+    throw problem(`cannot be loaded (${expected}): ${String(cause)}`, cause);
   });
   const { default: grader } = loaded as { readonly default?: unknown };
   if (typeof grader === "function") return grader as Grader;

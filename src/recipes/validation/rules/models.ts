@@ -29,7 +29,8 @@ const untrained = `\`${command("init", "nano", "models/bytes", "--bytes")}\` mak
 /** A preset's tokenizer is built from the environment's words. */
 function wordProblems(path: Path, { model }: Policy, { name, oracle }: Environment): readonly Problem[] {
   if ("path" in model || oracle?.words !== undefined) return [];
-  const problem = `a preset's tokenizer is made of an environment's words, and ${name} lists none (\`oracle.words\`)`;
+  const key = name === "command" ? "environment.words" : "oracle.words";
+  const problem = `a preset's tokenizer is made of an environment's words, and ${name} lists none (\`${key}\`)`;
   const fix = "start from a model directory, which has a tokenizer: `model: { path: … }`";
   return [{ path, problem, fix: `${fix}; ${untrained}` }];
 }
@@ -163,7 +164,9 @@ export const reservedPolicies: Rule = ({ recipe, algorithm }) => {
   const learning = Object.entries(recipe.team.roles).filter(([, { frozen }]) => !frozen);
   const { critic, name } = algorithm;
   const critics = critic === null ? [] : learning.map(([role]) => criticName(role, critic));
-  const references = needsInitialPolicies(algorithm) ? policies.filter((one) => one.startsWith("reference-")) : [];
+  const references = needsInitialPolicies(algorithm)
+    ? policies.filter((one) => one.startsWith("reference-"))
+    : [];
   const reserved = new Set([...critics, ...references]);
   return policies
     .filter((policy) => reserved.has(policy))
