@@ -128,6 +128,8 @@ export interface Driven<State> {
   readonly replies: readonly (RoleReply & { readonly reward: ActionReward | null })[];
   /** Nothing rewards the episode: it trains nothing, and its outcome does not count. Absent: it is rewarded. */
   readonly isUnrewarded?: boolean;
+  /** Why it earned nothing although nobody judged what the roles said, such as a program that fails. Counted. */
+  readonly problem?: string;
 }
 
 /** A task in words, for judges. Roles see only what `observe` shows. */

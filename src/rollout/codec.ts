@@ -108,7 +108,9 @@ const episodeSchema = z.strictObject({
   task: z.unknown(),
   nodes: z.array(node).min(1),
   actions: z.array(action),
-  ends: z.array(z.strictObject({ node: z.string(), outcome, turns: z.int() })),
+  ends: z.array(
+    z.strictObject({ node: z.string(), outcome, turns: z.int(), problem: z.string().optional() }),
+  ),
 });
 
 const typedArrays = {

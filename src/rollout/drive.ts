@@ -144,7 +144,7 @@ function trajectoryOf(
   setting: RolloutSetting,
   start: string,
   state: Json,
-  { replies, state: last, isUnrewarded = false }: Driven<Json>,
+  { replies, state: last, isUnrewarded = false, problem }: Driven<Json>,
 ): Trajectory {
   const kept = !isUnrewarded;
   const isUneven = setting.scheme.rounds === true && !keepsToRounds(setting, replies);
@@ -198,7 +198,8 @@ function trajectoryOf(
   const node = ids.at(-1) ?? start;
   const outcome = checkOutcome(setting.environment, setting.environment.outcome(last));
   const turns = Math.max(1, ...asked.values());
-  return { nodes, actions, end: isUnrewarded ? null : { node, outcome, turns } };
+  const end = { node, outcome, turns, ...(problem === undefined ? {} : { problem }) };
+  return { nodes, actions, end: isUnrewarded ? null : end };
 }
 
 type Player = Pick<Role, "seat" | "policy" | "frozen">;

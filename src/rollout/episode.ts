@@ -122,6 +122,8 @@ export interface EpisodeEnd {
   readonly outcome: Outcome;
   /** Turns started before the end. */
   readonly turns: number;
+  /** What went wrong in a program that drives itself: its score says nothing of what roles said. Absent: nothing. */
+  readonly problem?: string;
 }
 
 /** One expansion with two choices: how many actions to sample at a node, and which children to continue from. */

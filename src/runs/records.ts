@@ -111,6 +111,8 @@ const rolloutMetrics = z.object({
   masked: z.record(z.string(), z.int()).optional(),
   /** Runs of such programs that called nobody, and train nothing. Absent: none. */
   uncalled: z.int().optional(),
+  /** Runs of such programs that failed, or whose reward cannot be read, by what went wrong: they earn 0. Absent: none. */
+  problems: z.record(z.string(), z.int()).optional(),
   /** Rewards of such programs to roles or replies that the algorithm does not use. Absent: none. */
   unusedRewards: z.int().optional(),
   /** Share of the kept trajectories that end in success. */
@@ -198,6 +200,8 @@ export const evaluationSchema = z.object({
   failed: z.int().optional(),
   /** Runs of programs that drive themselves and called nobody: what they earned says nothing of the team. Absent: none. */
   uncalled: z.int().optional(),
+  /** Runs of such programs that failed, or whose reward cannot be read, by what went wrong: they earn 0. Absent: none. */
+  problems: z.record(z.string(), z.int()).optional(),
   /** 1 for each task that was solved, else 0, in their order. Absent: several episodes of a task, or some were lost. */
   solved: z.string().optional(),
   /** The split of the tasks. Absent: heldOut. */

@@ -10,7 +10,7 @@ import type { Environment } from "../environments/environment.ts";
 import { nameWithModule } from "../environments/origin.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
-import type { Action, Episode } from "../rollout/episode.ts";
+import type { Action, Episode, EpisodeEnd } from "../rollout/episode.ts";
 import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
 import { failuresOf } from "./judging.ts";
@@ -42,6 +42,7 @@ export function rolloutMetrics(
     ...(unjudged > 0 ? { unjudged } : {}),
     ...drift(placed.map(({ action }) => action)),
     ...uncalledIn(episodes),
+    ...problemsIn(ends),
     success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map(({ turns }) => turns)),
@@ -62,6 +63,15 @@ export function uncalledIn(episodes: readonly Episode[]): { readonly uncalled?: 
     ({ parent, done, actions }) => parent === "" && done && actions.length === 0,
   ).length;
   return uncalled === 0 ? {} : { uncalled };
+}
+
+/** What went wrong in programs that drive themselves: they earned nothing, whatever the roles said. */
+export function problemsIn(ends: readonly EpisodeEnd[]): {
+  readonly problems?: Readonly<Record<string, number>>;
+} {
+  const counts: Record<string, number> = {};
+  for (const { problem } of ends) if (problem !== undefined) counts[problem] = (counts[problem] ?? 0) + 1;
+  return Object.keys(counts).length === 0 ? {} : { problems: counts };
 }
 
 /** Rewards of a program's own to roles or replies, where the algorithm compares scores alone. */

@@ -15,7 +15,7 @@ import {
   wilsonInterval,
 } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
-import { uncalledIn } from "./metrics.ts";
+import { problemsIn, uncalledIn } from "./metrics.ts";
 import { judgedActions } from "./judging.ts";
 
 export type Scores = Omit<Evaluation, "schema_version" | "step" | "moment" | "team">;
@@ -46,6 +46,7 @@ export function scoresOf(episodes: readonly Episode[], scored: Scored): Scores {
     successes: successes.length,
     ...(failed === 0 ? {} : { failed }),
     ...uncalledIn(episodes),
+    ...problemsIn(ends),
     ...(samples > 1 || failed > 0 ? {} : { solved: tasks.map(succeeded).join("") }),
     success: successes.length / ends.length,
     ...(samples === 1 ? wilsonInterval(successes.length, ends.length) : successInterval(tasks)),

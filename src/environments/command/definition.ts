@@ -145,6 +145,7 @@ function environmentOf(
           state: { score, success, reason, output },
           replies: replies.map((reply, index) => ({ ...reply, reward: rewards[index] ?? null })),
           ...(earned === null && reward !== "none" ? { isUnrewarded: true } : {}),
+          ...(earned?.problem === undefined ? {} : { problem: earned.problem }),
         };
       }, context.signal),
     outcome: ({ score, success }) => ({ success, score }),

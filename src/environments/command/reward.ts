@@ -35,6 +35,8 @@ export type Earned = {
   readonly roles?: Readonly<Record<string, number>> | undefined;
   readonly replies?: Readonly<Record<string, number>> | undefined;
   readonly reason?: string | undefined;
+  /** What went wrong, the same for all that failed in this way. */
+  readonly problem?: string;
 };
 
 /** What a grader's module is given. */
@@ -99,7 +101,8 @@ export async function earnedBy(
 ): Promise<Earned | null> {
   const { reward, seats } = options;
   if (reward === "exit-code") return { score: end.exitCode === 0 ? 1 : 0, ...reasonOf(end) };
-  if (end.problem !== null) return { score: 0, ...reasonOf(end) };
+  if (end.problem !== null)
+    return { score: 0, problem: `the program failed: ${end.problem}`, ...reasonOf(end) };
   const ids = new Set(replies.flatMap(({ id }) => [id, answerOf(id)]));
   const isKnown = (id: string): boolean => ids.has(id);
   if (grade !== null) {
@@ -110,7 +113,7 @@ export async function earnedBy(
   if (reported !== undefined || reward === "webhook") {
     const earned = reported === undefined ? null : earnedIn(reported, seats, isKnown);
     return typeof earned === "string"
-      ? { score: 0, reason: `what was reported is no reward${earned}` }
+      ? { score: 0, problem: unreadable, reason: `what was reported is no reward${earned}` }
       : earned;
   }
   const text = end.reward;
@@ -120,6 +123,7 @@ export async function earnedBy(
   if (typeof earned !== "string") return earned;
   return {
     score: 0,
+    problem: unreadable,
     reason: `${places[reward] ?? reward} is no reward: ${showText(text.trim(), 80)}${earned}`,
   };
 }
@@ -166,6 +170,8 @@ function strangerIn(
 
 /** Protocols put different words before the id of a reply. */
 const bareId = (id: string): string => id.replace(/^(chatcmpl-|msg_|resp_)/, "");
+
+const unreadable = "the reward cannot be read";
 
 function reasonOf({ problem, errors }: ProgramEnd): { reason?: string } {
   if (problem === null) return {};

@@ -53,7 +53,14 @@ function rolloutParts(metrics: StepMetrics): string[] {
  * `3 branched, 1.4 k tokens encoded again: the tools changed`
  */
 export function driftNotes({ rollout }: StepMetrics): string[] {
-  const { branches = {}, reencoded = {}, masked = {}, uncalled = 0, unusedRewards = 0 } = rollout ?? {};
+  const {
+    branches = {},
+    reencoded = {},
+    masked = {},
+    uncalled = 0,
+    problems,
+    unusedRewards = 0,
+  } = rollout ?? {};
   return [
     ...Object.entries(branches).map(([reason, count]) => {
       const again = reencoded[reason];
@@ -62,6 +69,7 @@ export function driftNotes({ rollout }: StepMetrics): string[] {
     }),
     ...Object.entries(masked).map(([reason, count]) => `${showCount(count)} masked: ${reason}`),
     ...uncalledNotes(uncalled),
+    ...problemNotes(problems),
     ...(unusedRewards === 0 ? [] : [`${showCount(unusedRewards)} own rewards unused`]),
   ];
 }
@@ -70,6 +78,13 @@ export function driftNotes({ rollout }: StepMetrics): string[] {
 function uncalledNotes(uncalled: number): string[] {
   if (uncalled === 0) return [];
   return [`${showCount(uncalled)} ${uncalled === 1 ? "run" : "runs"} without a call`];
+}
+
+/** `8 runs earned 0: the program failed: exited with code 1` */
+function problemNotes(problems: Readonly<Record<string, number>> = {}): string[] {
+  return Object.entries(problems).map(
+    ([problem, count]) => `${showCount(count)} ${count === 1 ? "run" : "runs"} earned 0: ${problem}`,
+  );
 }
 
 /** What was lost to failures or missing rewards. */
@@ -157,7 +172,7 @@ type Steps = Readonly<Record<Stage, number>>;
  */
 export function evaluationLine(evaluation: Evaluation, steps: Steps | undefined): string {
   const { team, tasks } = evaluation;
-  const { failed = 0, uncalled = 0, unjudged = 0, judged, calibration } = evaluation;
+  const { failed = 0, uncalled = 0, problems, unjudged = 0, judged, calibration } = evaluation;
   const correlation = calibration?.correlation ?? null;
   const agreement =
     correlation === null ? "" : ` (rank correlation with the outcome ${correlation.toFixed(2)})`;
@@ -165,6 +180,7 @@ export function evaluationLine(evaluation: Evaluation, steps: Steps | undefined)
     ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average${agreement}`]),
     ...lossNotes({ failed, unrewarded: 0, unjudged }),
     ...uncalledNotes(uncalled),
+    ...problemNotes(problems),
     ...serviceNotes(evaluation.services),
   ];
   const when = whenOf(evaluation, steps);
