@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/consistent-function-scoping */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

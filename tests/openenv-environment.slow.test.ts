@@ -322,10 +322,10 @@ describe.skipIf(!hasOpenEnv)("a failure of the server is no reward", () => {
       fields: { stones: 9 },
       action: "json",
     };
-    const error = await play(nim, { script: () => '{"metadata": {}}', options }).catch(
+    const failure = await play(nim, { script: () => '{"metadata": {}}', options }).catch(
       (cause: unknown) => cause,
     );
-    expect(String(error)).not.toContain("sesame");
+    expect(String(failure)).not.toContain("sesame");
     delete process.env["TROUPE_TEST_TOKEN"];
   });
 });

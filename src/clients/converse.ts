@@ -142,11 +142,11 @@ function promptMessage(
           })),
         ],
       };
-    case "tool": {
+    default: {
       const called = before.flatMap((message) => message.calls ?? []).find(({ id }) => id === callId);
       const toolName = called?.name ?? name ?? "unknown";
       const output = { type: "text", value: content } as const;
-      return { role, content: [{ type: "tool-result", toolCallId: callId, toolName, output }] };
+      return { role: "tool", content: [{ type: "tool-result", toolCallId: callId, toolName, output }] };
     }
   }
 }

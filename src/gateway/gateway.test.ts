@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/consistent-function-scoping */
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";

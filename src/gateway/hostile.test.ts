@@ -1,4 +1,5 @@
 /** Requests that no client should send: each is the program's to correct, and nothing of it disturbs a session. */
+/* oxlint-disable vitest/no-conditional-expect, vitest/no-standalone-expect, no-unmodified-loop-condition */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

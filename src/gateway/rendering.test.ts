@@ -2,6 +2,7 @@
  * Prompts of real programs with the AI SDK, compared with what the chat template writes of the messages that the program
  * sent: rendered and encoded from the beginning by the libraries themselves, with nothing of src/text.
  */
+/* oxlint-disable vitest/no-conditional-expect */
 import { readFileSync } from "node:fs";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import * as jinja from "@huggingface/jinja";
@@ -44,11 +45,11 @@ class Independent {
   constructor(style: string) {
     const read = (name: string) => readFileSync(`${fixtures}${style}/${name}`, "utf8");
     this.#config = JSON.parse(read("tokenizer_config.json")) as Record<string, unknown>;
-    this.#tokenizer = new Tokenizer(JSON.parse(read("tokenizer.json")) as object, this.#config);
+    this.#tokenizer = new Tokenizer(JSON.parse(read("tokenizer.json")), this.#config);
     const source = (this.#config["chat_template"] as string | undefined) ?? read("chat_template.jinja");
     this.#template = new (jinja as unknown as { Template: new (source: string) => unknown }).Template(
       source,
-    ) as unknown as Renderer;
+    ) as Renderer;
     const [open, close] = turns[style] ?? ["", ""];
     this.#turn = [this.encode(open), this.encode(close)[0] ?? -1];
   }
@@ -168,7 +169,7 @@ async function play(
     baseURL: opened.variables["OPENAI_BASE_URL"] ?? "",
     apiKey: opened.variables["OPENAI_API_KEY"] ?? "",
     fetch: async (input, init) => {
-      sent.push(JSON.parse(String(init?.body)) as Sent);
+      sent.push(JSON.parse(init?.body as string) as Sent);
       if (!isLost) return fetch(input, init);
       isLost = false;
       const [stop, waiting] = [new AbortController(), hold()];

@@ -282,13 +282,15 @@ export class Session {
     const call: Call = { answer, replies: null, waiting: 0, deliveries: 0, level: this.#level };
     this.#calls.push(call);
     answer.then(
-      (replies) => {
-        call.replies = replies;
-        this.#level = Math.max(this.#level, call.level + 1);
-      },
+      (replies) => this.#answeredWith(call, replies),
       () => void (call.replies = []),
     );
     return call;
+  }
+
+  #answeredWith(call: Call, replies: readonly RoleReply[]): void {
+    call.replies = replies;
+    this.#level = Math.max(this.#level, call.level + 1);
   }
 
   async #answered({ name }: SessionRole, { digest, write }: Writing): Promise<readonly RoleReply[]> {

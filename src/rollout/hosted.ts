@@ -46,10 +46,9 @@ export function hostedRole(role: HostedRole, { recorded, log }: Services): Hoste
     ...(prompt === undefined || prompt === "" ? {} : { system: prompt }),
     write: async (request, key, signal) => {
       const turn = turnOf(role, request);
-      const ask = async (): Promise<WrittenTurn> => {
-        const attempt = (own: AbortSignal) => writtenTurn(role, respondentOf(role), turn, own);
-        return answerOf(await call(service, attempt, { signal, retries }));
-      };
+      const attempt = (own: AbortSignal) => writtenTurn(role, respondentOf(role), turn, own);
+      const ask = async (): Promise<WrittenTurn> =>
+        answerOf(await call(service, attempt, { signal, retries }));
       try {
         const question = { key: digestOf(role, turn, key), read: readRecorded, ask, service };
         return replyOf(await recordedCall(recorded, question, signal));

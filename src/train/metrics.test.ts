@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/consistent-function-scoping */
 import fs from "node:fs/promises";
 import path from "node:path";
 import { expect, test, afterEach, beforeEach, describe, it } from "vitest";

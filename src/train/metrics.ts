@@ -204,9 +204,9 @@ const tolerance = 1e-9;
  */
 export function outsideRange(environment: Environment, episodes: readonly Episode[]): Warning | null {
   // Of a server's rewards only their sum is scaled: a step back is less than 0.
-  const summed = environment.drive === undefined ? [] : (environment.oracle?.summable ?? []);
+  const seats = environment.drive === undefined ? [] : (environment.oracle?.summable ?? []);
   for (const episode of episodes) {
-    const found = firstOutside(episode, summed);
+    const found = firstOutside(episode, seats);
     if (found === null) continue;
     const problem = `${nameWithModule(environment)} gave ${found} in ${episode.id}; rewards and scores belong in [0, 1]`;
     const fix =
@@ -216,12 +216,12 @@ export function outsideRange(environment: Environment, episodes: readonly Episod
   return null;
 }
 
-/** @param summed seats whose single rewards may have any size */
-function firstOutside({ nodes, actions, ends }: Episode, summed: readonly string[]): string | null {
+/** @param ofAnySize seats whose single rewards may have any size */
+function firstOutside({ nodes, actions, ends }: Episode, ofAnySize: readonly string[]): string | null {
   const seats = new Map(actions.map(({ id, seat }) => [id, seat]));
   for (const edge of nodes.flatMap((node) => node.actions)) {
     const reward = rewardBefore(edge);
-    if (reward === null || summed.includes(seats.get(edge.action) ?? "")) continue;
+    if (reward === null || ofAnySize.includes(seats.get(edge.action) ?? "")) continue;
     for (const kind of ["team", "local"] as const)
       if (isOutside(reward[kind])) return `the ${kind} reward ${reward[kind]} to ${seats.get(edge.action)}`;
   }

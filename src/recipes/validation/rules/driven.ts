@@ -70,7 +70,7 @@ const ofRoles: Readonly<Record<string, readonly unknown[]>> = {
 /** Where seats compete, only an algorithm that compares a role's own rewards can train another seat than the first. */
 export const ownRewards: Rule = ({ environment, recipe, row }) => {
   const [first] = Object.keys(environment.seats);
-  const trained = Object.entries(recipe.team.roles).filter(([, { frozen }]) => frozen !== true);
+  const trained = Object.entries(recipe.team.roles).filter(([, { frozen }]) => !frozen);
   if (environment.competes !== true || row === undefined) return [];
   if (trained.every(([name, { seat = name }]) => seat === first)) return [];
   const { reward, outcomeWeight = 0 } = { ...row.options.safeParse({}).data, ...optionsOf(recipe.algorithm) };
