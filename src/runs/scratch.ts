@@ -2,7 +2,7 @@
  * Folders for the time of one command. They contain their owner's lock, so the next command that makes such a folder
  * finds what a killed one left, and removes it.
  */
-import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { mkdtemp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { namesIn, statOf } from "../present.ts";
 import { makeDirectory, syncPath, syncTree, temporaryPrefix, writing } from "./durable.ts";
@@ -69,7 +69,7 @@ async function removeIfAbandoned(directory: string): Promise<void> {
 
 /** The lock is last: without it, the rest would never be found again. */
 async function removeContents(directory: string): Promise<void> {
-  for (const name of await readdir(directory).catch(() => []))
+  for (const name of await namesIn(directory))
     if (!isLock(name)) await rm(path.join(directory, name), { recursive: true, force: true });
 }
 
