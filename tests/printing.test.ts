@@ -14,6 +14,7 @@ const allowed: Readonly<Record<string, string>> = {
   "cli/runs/remove.ts": "passes it to askPerson, which uses showLines",
   "cli/runs/plot.ts": "curveText uses showText, and colours",
   "cli/data/progress.ts": "showText",
+  "environments/command/sandboxed.ts": "JSON of a program of ours, inside the sandbox",
   "logging/process.ts": "writes JSON to the process that started it",
 };
 

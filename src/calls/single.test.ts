@@ -105,7 +105,6 @@ const rules: readonly Rule[] = [
       "calls/http.ts": "the exchange",
       "clients/transport.ts": "the AI SDK reads the reply",
       "data/hub/requests.ts": "a download is never whole in memory",
-      "environments/command/program.ts": "chmod and rm, of what a program left",
       "environments/command/sandboxed.ts": "inside the sandbox, to prove what is reached",
       "engines/tinker/archives/download.ts": "an archive is never whole in memory",
       "engines/tinker/client/transport.ts": "connections in pools, which `fetch` has not",

@@ -3,6 +3,7 @@ import { appendFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startGroup, type Group } from "../../calls/child.ts";
+import { command } from "../../command-line.ts";
 import { passedOn, redacting, type Redact } from "../../calls/secrets.ts";
 import { ServiceError, TroupeError, type ErrorCode } from "../../errors.ts";
 import { showText } from "../../format.ts";
@@ -220,6 +221,6 @@ function appendQuietly(file: string, text: string): void {
 }
 
 export function noPython(python: string, problem: string): TroupeError {
-  const fix = "`troupe engine install torch` makes one, `engine.python` names another";
+  const fix = `\`${command("engine", "install", "torch")}\` makes one, \`engine.python\` names another`;
   return new TroupeError("no_engine", `${python} cannot be started (${problem}); ${fix}.`);
 }
