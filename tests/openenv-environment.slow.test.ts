@@ -262,7 +262,6 @@ describe.skipIf(!hasOpenEnv)("a failure of the server is no reward", () => {
     "deep",
     "bytes",
     "long",
-    "early",
     "twice",
     "leave",
     "silent",
@@ -314,18 +313,14 @@ describe.skipIf(!hasOpenEnv)("a failure of the server is no reward", () => {
     });
   });
 
-  it("does not show the token that it repeats", async () => {
+  it.each(["told", "wrote"])("does not show the token that it %s", async (trouble) => {
     process.env["TROUPE_TEST_TOKEN"] = "sesame-open-now";
-    const options = {
-      token: "TROUPE_TEST_TOKEN",
-      observation: "{stones} left",
-      fields: { stones: 9 },
-      action: "json",
-    };
-    const failure = await play(nim, { script: () => '{"metadata": {}}', options }).catch(
-      (cause: unknown) => cause,
-    );
-    expect(String(failure)).not.toContain("sesame");
+    const played = play(`${hostile}/${trouble}`, {
+      script: () => "hot",
+      options: { token: "TROUPE_TEST_TOKEN" },
+    });
+    const problem = String(await played.catch((cause: unknown) => cause));
     delete process.env["TROUPE_TEST_TOKEN"];
+    expect(problem).toContain("Bearer [TROUPE_TEST_TOKEN]");
   });
 });

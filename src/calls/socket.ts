@@ -1,4 +1,8 @@
-/** A WebSocket as questions and answers: one message is answered by one, bounded, and whatever else comes is a failure. */
+/**
+ * A WebSocket as questions and answers: one message is answered by one, bounded, and whatever comes unasked is a failure.
+ * Not covered: a message too many that arrives just after the next question is taken for its answer, which a protocol
+ * without numbers must find out by itself.
+ */
 import { ServiceError } from "../errors.ts";
 
 /** The other side spoke before it was asked. What it said answers no question. */

@@ -15,10 +15,11 @@ def observation(done=False, reward=1.0, prompt="say hot"):
     return json.dumps({"type": "observation", "data": data})
 
 
+STATE = json.dumps({"type": "state", "data": {}})
 ANSWERS = {
     "prose": "I am fine",
     "list": "[]",
-    "other": json.dumps({"type": "state", "data": {}}),
+    "other": STATE,
     "no-done": json.dumps({"type": "observation", "data": {"observation": {}, "reward": 1}}),
     "text-reward": json.dumps({"type": "observation", "data": {"observation": {}, "reward": "1", "done": True}}),
     "infinite": observation(done=True).replace("1.0", "1e999"),
@@ -30,8 +31,6 @@ ANSWERS = {
 
 async def talk(socket):
     trouble = socket.request.path.split("/")[1]
-    if trouble == "early":
-        await socket.send(observation())
     await socket.recv()
     if trouble == "silent":
         await asyncio.sleep(60)
@@ -41,7 +40,15 @@ async def talk(socket):
     await socket.recv()
     if trouble == "leave":
         return
-    await socket.send(ANSWERS[trouble])
+    if trouble in ("told", "wrote"):
+        secret = socket.request.headers["Authorization"]
+        error = json.dumps({"type": "error", "data": {"message": secret}})
+        return await socket.send(error if trouble == "told" else secret)
+    if trouble == "twice":
+        await socket.send(observation(done=True, reward=0.0))
+        await socket.recv()
+        await socket.send(observation(done=True, reward=0.0))
+    await socket.send(ANSWERS.get(trouble, STATE))
     await socket.wait_closed()
 
 

@@ -118,6 +118,7 @@ async function play(
   let last: Seen;
   try {
     last = await playedOn({ options, roles, session, read, earnings, signal }, seen);
+    await session.checkOrder(signal);
   } finally {
     await session.close();
   }

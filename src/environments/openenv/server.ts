@@ -9,7 +9,7 @@ import { z } from "zod";
 import { answerOf, call } from "../../calls/call.ts";
 import { exchange } from "../../calls/http.ts";
 import type { RetryOptions } from "../../calls/retry.ts";
-import { redacting } from "../../calls/secrets.ts";
+import { redacting, type Redact } from "../../calls/secrets.ts";
 import { Service, type ServiceLog } from "../../calls/services.ts";
 import { Socket, UnaskedMessage } from "../../calls/socket.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
@@ -64,6 +64,11 @@ export interface OpenEnvSession {
   step(action: JsonObject, signal: AbortSignal): Promise<Seen | Rejected>;
   /** The state of the environment on the server. @throws ServiceError: the session is lost */
   state(signal: AbortSignal): Promise<JsonObject>;
+  /**
+   * Answers have no numbers: one too many is taken for that to the next question, and all later ones are late by one. So
+   * before a score counts, another kind of question must get another kind of answer. @throws ServiceError
+   */
+  checkOrder(signal: AbortSignal): Promise<void>;
   /** Never rejects. */
   close(): Promise<void>;
 }
@@ -76,10 +81,12 @@ class FullError extends ServiceError {}
 export class OpenEnvServer {
   readonly #options: OpenEnvOptions;
   readonly #service: Service;
+  readonly #redact: Redact;
 
   constructor(options: OpenEnvOptions, log: ServiceLog | undefined) {
     this.#options = options;
     this.#service = log?.named("openenv") ?? new Service("openenv");
+    this.#redact = redacting(options.token === undefined ? [] : [options.token]);
   }
 
   /** The JSON schema of actions. @throws ServiceError */
@@ -140,6 +147,12 @@ export class OpenEnvServer {
           if (answer.type === "state") return answer.data;
           throw this.#failure(answer);
         }),
+      checkOrder: (signal) =>
+        this.#call(signal, async (own) => {
+          const { type } = await ask({ type: "state" }, own);
+          if (type !== "observation") return;
+          throw new ServiceError(`${this.#options.url} answered more often than it was asked`);
+        }),
       close: () => socket.close(goodbye, longestGoodbye),
     };
   }
@@ -174,8 +187,7 @@ export class OpenEnvServer {
     const value = jsonOrNull(text);
     if (isTooDeep(value))
       throw new ServiceError(`${this.#options.url} sent values that are nested too deeply`);
-    const { token } = this.#options;
-    return redacting(token === undefined ? [] : [token])(value);
+    return this.#redact(value);
   }
 
   /** @throws ServiceError for nonsense */
@@ -183,7 +195,7 @@ export class OpenEnvServer {
     const answer = answers.safeParse(this.#read(text));
     if (answer.success) return answer.data;
     throw new ServiceError(
-      `${this.#options.url} sent a message that is none of the protocol: ${showText(text, longestReason)}`,
+      `${this.#options.url} sent a message that is none of the protocol: ${showText(this.#redact(text), longestReason)}`,
     );
   }
 
