@@ -11,6 +11,7 @@ import type { Continuation } from "../src/engines/engine.ts";
 import { openEngine } from "../src/engines/open.ts";
 import type { Action, Episode } from "../src/rollout/episode.ts";
 import { readEpisodes } from "../src/rollout/stored.ts";
+import type { StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "troupe-gradient-"));
@@ -54,6 +55,10 @@ record: { training: { perStep: all } }
 engine: { threads: 1, precision: float32 }
 `;
 
+function weights(directory: string): Buffer {
+  return readFileSync(join(directory, "model.safetensors"));
+}
+
 /** By the trajectory's first node: what each of its actions earned, and is compared with. */
 function advantagesIn({ ends }: Episode): ReadonlyMap<string, number> {
   const scores = ends.map(({ node, outcome }) => [node.split(".")[0] ?? "", outcome.score] as const);
@@ -84,6 +89,16 @@ it("changes the weights as a batch does that is made by hand, bit for bit", asyn
     true,
   ]);
 
+  const { rollout } = JSON.parse(readFileSync(join(run, "metrics.jsonl"), "utf8")) as StepMetrics;
+  const drifted = all.filter(({ branch }) => branch !== undefined);
+  const reencoded = drifted.reduce((sum, { prompt }) => sum + prompt.length, 0);
+  const reason = "a reply was not sampled here";
+  expect(rollout).toMatchObject({
+    branches: { [reason]: drifted.length },
+    reencoded: { [reason]: reencoded },
+    masked: { "nothing rewards the episode": masked.length },
+  });
+
   const kept = episodes.flatMap((episode) => {
     const advantages = advantagesIn(episode);
     const own = episode.actions.filter((action) => action.masked === undefined);
@@ -113,7 +128,6 @@ it("changes the weights as a batch does that is made by hand, bit for bit", asyn
   await engine.snapshot("shared", { folder, name: "by-hand" });
   await engine.close();
 
-  const weights = (directory: string) => readFileSync(join(directory, "model.safetensors"));
   const [before, after] = [join(run, "models", "nano"), join(run, "checkpoints", "step-1", "shared")].map(
     weights,
   );
