@@ -2,6 +2,7 @@
  * A training step on the episodes of programs that drive themselves, made again by hand: from the tokens, masks and rewards
  * that were recorded, and the formula of RLOO (arXiv 2402.14740, sec. 2.3), without credit, data or the loop.
  */
+/* oxlint-disable unicorn/consistent-function-scoping */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
