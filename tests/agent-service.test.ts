@@ -74,7 +74,7 @@ const playBy = async (answer: Answer, { options, ...changes }: Changes = {}) =>
 const lacks = (status: number) => playBy((_, response) => response.writeHead(status).end("no"));
 
 describe("a service", () => {
-  it("plays an episode with what it is told, and answers with the reward", async () => {
+  it("plays an episode with the URLs and keys of the request, and answers with the reward", async () => {
     process.env["TROUPE_TEST_SERVICE_KEY"] = "sesame-open";
     const seen: unknown[] = [];
     const episode = await playBy(
@@ -114,6 +114,14 @@ describe("a service", () => {
     });
     expect(outcomesOf(episode)).toEqual(expected);
     expect(episode.actions).toHaveLength(1);
+  });
+
+  it("that answers with a page in place of JSON failed: nothing is scored", async () => {
+    const played = playBy(async ({ roles }, response) => {
+      await ask(roles.writer, "x");
+      response.end("<html>Sign in</html>");
+    });
+    await expect(played).rejects.toThrow("answered with something other than JSON: <html>Sign in</html>");
   });
 
   it("may report later, once, with the episode's own key", async () => {

@@ -115,7 +115,7 @@ describe("agents that drive themselves", { timeout: 1_800_000 }, () => {
   });
 });
 
-/** Two rounds, in each of which both roles answer once, unless it is told that the critic is silent. */
+/** Two rounds, in each of which both roles answer once; with the argument `alone` the critic stays silent. */
 const inRounds = `
 const { word, opposite } = JSON.parse(process.env.TROUPE_TASK);
 const ask = async (role, content) => {

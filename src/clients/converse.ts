@@ -43,7 +43,7 @@ export interface TurnUsage {
   readonly thinking: number | null;
 }
 
-/** The service says that the request is wrong: whoever made it is told why, without the key. */
+/** The service rejected the request. The message gives its reason, without the key. */
 export class RejectedRequest extends Fault {}
 
 const rejecting = [400, 413, 422];

@@ -86,7 +86,7 @@ export interface Answering {
   readonly protocol: Protocol;
   readonly asked: Asked;
   readonly answer: Promise<readonly RoleReply[]>;
-  /** What the program is told of an error. */
+  /** The error as the program sees it. */
   readonly problemOf: (error: unknown) => BadRequest;
 }
 

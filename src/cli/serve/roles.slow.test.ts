@@ -242,7 +242,7 @@ describe("the server", () => {
     );
   });
 
-  it("goes on after clients that leave in the middle, and says what it did", async () => {
+  it("keeps serving after clients disconnect, and reports what it did", async () => {
     const { code, stdout } = await withServer(
       async ({ url }) => {
         const long = {

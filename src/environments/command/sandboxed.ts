@@ -21,7 +21,7 @@ interface Places {
   readonly folder: string;
   /** Of the gateway. */
   readonly socket: string;
-  /** What programs are told: at this port something listens inside. */
+  /** The gateway's port as seen from inside the sandbox. */
   readonly url: string;
 }
 

@@ -10,6 +10,7 @@ import { Service } from "../../calls/services.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { OpenSession } from "../../gateway/gateway.ts";
+import { jsonOrNull } from "../../json.ts";
 import type { Context, Json } from "../environment.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { ProgramEnd } from "./program.ts";
@@ -41,6 +42,9 @@ export async function askService(
     const redact = redacting(keyVariable === undefined ? [] : [keyVariable]);
     const body = redact(answered.body.toString("utf8"));
     const isLater = answered.status === 202 || reward === "webhook";
+    // A page of a proxy, for example: nothing that the agents did.
+    if (!isLater && reward === "answer" && !isNothing(body) && jsonOrNull(body) === null)
+      throw new ServiceError(`${url} answered with something other than JSON: ${showText(body.trim(), 80)}`);
     if (isLater) await reportOrSilence(report.given, session, timeoutSeconds, signal);
     return { ...nothing, ...(isLater ? {} : { reward: isNothing(body) ? null : body.trim(), output: body }) };
   } catch (error) {
