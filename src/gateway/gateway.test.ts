@@ -471,6 +471,13 @@ describe("what cannot be answered", () => {
     expect(opened.requests).toEqual([]);
   });
 
+  it("of more sessions than are remembered: those that have not ended keep their keys", async () => {
+    const first = await open();
+    const url = `${new URL(first.address.url).origin}/v1`;
+    for (let count = 0; count < 3400; count++) (await open()).session.end();
+    await complete(first, hello, { role: "writer", url });
+  });
+
   it("at the end: what is sampled afterwards is nobody's, and no failure", async () => {
     const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const opened = await open({

@@ -142,11 +142,16 @@ export class Gateway {
     return { url, key };
   }
 
-  #register<T>(map: Map<string, T>, name: string, value: T): void {
+  #register<T extends Session | Registered>(map: Map<string, T>, name: string, value: T): void {
     map.set(name, value);
-    // The oldest, which has ended long ago.
-    const [oldest] = map.size > mostEnded ? map.keys() : [];
-    if (oldest !== undefined) map.delete(oldest);
+    if (map.size <= mostEnded) return;
+    // The oldest that has ended: a program still uses the others.
+    for (const [oldest, one] of map) {
+      const session: Session = one instanceof Session ? one : one.session;
+      if (!session.hasEnded) continue;
+      map.delete(oldest);
+      return;
+    }
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
