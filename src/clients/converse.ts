@@ -36,7 +36,7 @@ export interface WrittenTurn {
   readonly usage: TurnUsage;
 }
 
-export interface TurnUsage {
+interface TurnUsage {
   readonly prompt: number | null;
   readonly cached: number | null;
   readonly written: number | null;

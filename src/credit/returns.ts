@@ -145,7 +145,7 @@ export function treeReturn(reward: JointReward, discount: number): Return {
 }
 
 /** What the roles earned together in a round: one number that they share. @param nodes of the round, in order */
-export type RoundReward = (episode: Episode, nodes: readonly EpisodeNode[], rewards: Rewards) => number;
+type RoundReward = (episode: Episode, nodes: readonly EpisodeNode[], rewards: Rewards) => number;
 
 /** r_round from the rewards of its replies: their mean (MAGRPO, arXiv 2508.04652: one reward for the team). */
 export const roundReward: RoundReward = (episode, nodes, rewards) =>

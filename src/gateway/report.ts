@@ -2,7 +2,7 @@
 import { BadRequest, type Session } from "./session.ts";
 
 /** What is wrong with a report; null: nothing. */
-export type ReportCheck = (value: unknown) => string | null;
+type ReportCheck = (value: unknown) => string | null;
 
 export class Report {
   readonly #session: Session;

@@ -265,11 +265,11 @@ describe("who is answered", () => {
     const served = await serve();
     expect(await problem(post(served, { ...hello, model: "critik" }))).toEqual([
       404,
-      "model_not_found: There is no model `critik`; there is writer, critic.",
+      "model_not_found: There is no model `critik`; the models are writer, critic.",
     ]);
     expect(await problem(post(served, { messages: [user] }))).toEqual([
       400,
-      "no_model: The request names no model; there is writer, critic.",
+      "no_model: The request names no model; the models are writer, critic.",
     ]);
     const anthropic = await post(served, { ...hello, model: "x", max_tokens: 1 }, { path: "messages" });
     expect(await anthropic.json()).toMatchObject({ type: "error", error: { type: "not_found_error" } });

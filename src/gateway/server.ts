@@ -169,8 +169,8 @@ class RoleService {
     if (found !== undefined) return found;
     const names = roles.map(({ name }) => name).join(", ");
     if (model === "")
-      throw new BadRequest(`The request names no model; there is ${names}.`, { code: "no_model" });
-    throw new BadRequest(`There is no model \`${model}\`; there is ${names}.`, {
+      throw new BadRequest(`The request names no model; the models are ${names}.`, { code: "no_model" });
+    throw new BadRequest(`There is no model \`${model}\`; the models are ${names}.`, {
       status: 404,
       code: "model_not_found",
     });

@@ -11,7 +11,7 @@ import { readRope, type Rope } from "./rope.ts";
 import type { TensorToWrite } from "./safetensors-write.ts";
 
 /** The first key of files written here, by which they are recognised. Its value says what they were made from. */
-export const ggufMarker = "troupe.export";
+const ggufMarker = "troupe.export";
 
 const fileTypes: Readonly<Record<GgufFormat, number>> = { F32: 0, Q8_0: 7, BF16: 32 };
 

@@ -9,7 +9,7 @@ import { narrow } from "./float-formats.ts";
 import { elements, encode, writeFully, writeTensor, type TensorToWrite } from "./safetensors-write.ts";
 
 /** A number is a uint32; other numbers say their type. */
-export type GgufValue =
+type GgufValue =
   | string
   | boolean
   | number

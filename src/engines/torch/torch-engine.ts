@@ -80,7 +80,7 @@ export const torchCapabilities: EngineCapabilities = {
   top: true,
 };
 
-export type EngineWorker = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
+type EngineWorker = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
 
 interface Policy {
   readonly name: PolicyName;

@@ -10,7 +10,7 @@ import { showText } from "../../format.ts";
 import { isPresentSync } from "../../present.ts";
 import { readMessages, writeMessage, type FrameArray, type Message } from "./frames.ts";
 
-export interface WorkerOptions {
+interface WorkerOptions {
   /** The interpreter, with PyTorch and transformers. */
   readonly python: string;
   /** Of the Python side (python/troupe_torch/worker.py). */

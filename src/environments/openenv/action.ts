@@ -92,6 +92,6 @@ function placed([name, ...inner]: readonly string[], value: Json, around: Json |
   return { ...record, [name]: placed(inner, value, record[name]) };
 }
 
-export function recordIn(value: Json | undefined): JsonObject {
+function recordIn(value: Json | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
