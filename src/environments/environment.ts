@@ -9,7 +9,7 @@
  */
 import type { FileStore } from "../files/store.ts";
 import type { Gateway, GatewayPlace, OpenSession } from "../gateway/gateway.ts";
-import type { RoleReply } from "../gateway/session.ts";
+import type { RoleReply } from "../gateway/roles.ts";
 import type { Key } from "../random.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
 import type { RecordedCalls } from "../calls/recorded.ts";

@@ -1,7 +1,7 @@
 /** What the protocols have in common: how a request is read, and what of it cannot be done. */
 import { z } from "zod";
 import { jsonOrNull } from "../json.ts";
-import { BadRequest, type RoleReply, type RoleRequest, type Said, type Usage } from "./session.ts";
+import { BadRequest, type RoleReply, type RoleRequest, type Said, type Usage } from "./roles.ts";
 
 /** A request that was read. */
 export interface Asked extends RoleRequest {

@@ -14,7 +14,8 @@ import {
   type Protocol,
   openAiError,
 } from "./asked.ts";
-import { answerOf, BadRequest, type RoleReply } from "./session.ts";
+import { BadRequest, type RoleReply } from "./roles.ts";
+import { answerIdOf } from "./session.ts";
 
 const toolCall = z.looseObject({
   id: z.string(),
@@ -157,7 +158,7 @@ function answer(asked: Asked, replies: readonly RoleReply[]): object {
 }
 
 function heading({ model }: Asked, replies: readonly RoleReply[], object: string): object {
-  const id = `chatcmpl-${answerOf(replies[0]?.id ?? "")}`;
+  const id = `chatcmpl-${answerIdOf(replies[0]?.id ?? "")}`;
   return { id, object, created: Math.floor(Date.now() / 1000), model };
 }
 

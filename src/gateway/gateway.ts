@@ -17,7 +17,8 @@ import { didYouMean } from "../nearest.ts";
 import { sampledAsRecipe, type Protocol } from "./asked.ts";
 import { answerMalformed, bodyOf, jsonIn, protocolAt, send, sendAnswer, sendProblem } from "./http.ts";
 import { Report } from "./report.ts";
-import { BadRequest, type Delivery, Session, type SessionRole, type SessionSetting } from "./session.ts";
+import { BadRequest, type SessionRole } from "./roles.ts";
+import { type Delivery, Session, type SessionSetting } from "./session.ts";
 
 /** A session that programs can reach. */
 export interface OpenSession {

@@ -6,7 +6,7 @@ import { notTooDeep, type Asked, type Event, type Protocol } from "./asked.ts";
 import { chatCompletions } from "./chat.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
-import { BadRequest, type RoleReply } from "./session.ts";
+import { BadRequest, type RoleReply } from "./roles.ts";
 
 /** By the last parts of the path. */
 const protocols: Readonly<Record<string, Protocol>> = {

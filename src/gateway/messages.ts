@@ -12,7 +12,7 @@ import {
   type Event,
   type Protocol,
 } from "./asked.ts";
-import { BadRequest, type RoleReply } from "./session.ts";
+import { BadRequest, type RoleReply } from "./roles.ts";
 
 const block = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("text"), text: z.string() }),

@@ -15,7 +15,7 @@ import type { SampledSequence } from "../engines/engine.ts";
 import { rootKey } from "../random.ts";
 import { fixtures, fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { Gateway } from "./gateway.ts";
-import type { RoleReply } from "./session.ts";
+import type { RoleReply } from "./roles.ts";
 
 const gateway = new Gateway();
 afterAll(() => gateway.close());

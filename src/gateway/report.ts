@@ -1,5 +1,6 @@
 /** What somebody outside says about an episode when it is over: its reward, once. */
-import { BadRequest, type Session } from "./session.ts";
+import { BadRequest } from "./roles.ts";
+import type { Session } from "./session.ts";
 
 /** What is wrong with a report; null: nothing. */
 type ReportCheck = (value: unknown) => string | null;

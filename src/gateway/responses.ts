@@ -14,7 +14,7 @@ import {
   type Protocol,
   openAiError,
 } from "./asked.ts";
-import { BadRequest, type RoleReply, type Said } from "./session.ts";
+import { BadRequest, type RoleReply, type Said } from "./roles.ts";
 
 const item = z.union([
   z.looseObject({

@@ -28,8 +28,8 @@ import {
   type RoleReply,
   type Said,
   type SampledRole,
-  type SessionSetting,
-} from "./session.ts";
+} from "./roles.ts";
+import type { SessionSetting } from "./session.ts";
 
 export interface RoleServerOptions extends ListenOptions {
   /** A request that says nothing about the length of a reply gets at most the role's `maxTokens`. */

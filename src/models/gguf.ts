@@ -9,13 +9,7 @@ import { narrow } from "./float-formats.ts";
 import { elements, encode, writeFully, writeTensor, type TensorToWrite } from "./safetensors-write.ts";
 
 /** A number is a uint32; other numbers say their type. */
-type GgufValue =
-  | string
-  | boolean
-  | number
-  | { readonly float32: number }
-  | readonly string[]
-  | Int32Array;
+type GgufValue = string | boolean | number | { readonly float32: number } | readonly string[] | Int32Array;
 
 export type GgufMetadata = readonly (readonly [key: string, value: GgufValue])[];
 

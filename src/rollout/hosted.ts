@@ -16,7 +16,7 @@ import {
   type HostedReply,
   type HostedRole as Hosted,
   type RoleRequest,
-} from "../gateway/session.ts";
+} from "../gateway/roles.ts";
 import { seedOf, type Key } from "../random.ts";
 import type { HostedRole } from "../teams/team.ts";
 

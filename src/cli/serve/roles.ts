@@ -3,7 +3,7 @@ import type { Engine } from "../../engines/engine.ts";
 import { TroupeError } from "../../errors.ts";
 import { variableName, variablesFor } from "../../gateway/gateway.ts";
 import { roleServerLimits, serveRoles, type RoleServer } from "../../gateway/server.ts";
-import type { SampledRole } from "../../gateway/session.ts";
+import type { SampledRole } from "../../gateway/roles.ts";
 import { checkSampled } from "../../rollout/act.ts";
 import { agentOf } from "../../rollout/setting.ts";
 import type { RoleWeights } from "../../train/weights.ts";

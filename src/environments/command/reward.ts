@@ -4,7 +4,8 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import { answerOf, type RoleReply } from "../../gateway/session.ts";
+import type { RoleReply } from "../../gateway/roles.ts";
+import { answerIdOf } from "../../gateway/session.ts";
 import { jsonOrNull, repeatsKey } from "../../json.ts";
 import { sum } from "../../statistics.ts";
 import type { ActionReward, Json } from "../environment.ts";
@@ -103,7 +104,7 @@ export async function earnedBy(
   if (reward === "exit-code") return { score: end.exitCode === 0 ? 1 : 0, ...reasonOf(end) };
   if (end.problem !== null)
     return { score: 0, problem: `the program failed: ${end.problem}`, ...reasonOf(end) };
-  const ids = new Set(replies.flatMap(({ id }) => [id, answerOf(id)]));
+  const ids = new Set(replies.flatMap(({ id }) => [id, answerIdOf(id)]));
   const isKnown = (id: string): boolean => ids.has(id);
   if (grade !== null) {
     const output = reported === undefined ? end.output : JSON.stringify(reported);
@@ -205,7 +206,7 @@ export function rewardsOf(
   return replies.map((reply) => {
     const { id, role } = reply;
     const isLast = last(role) === reply;
-    const ofReply = ofReplies.get(id) ?? ofReplies.get(answerOf(id));
+    const ofReply = ofReplies.get(id) ?? ofReplies.get(answerIdOf(id));
     const given = [ofReply, isLast ? roles?.[role] : undefined].filter((one) => one !== undefined);
     const local = sum(given);
     return {

@@ -6,7 +6,8 @@
  */
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
-import { BadRequest, type RoleReply, type Session } from "../../gateway/session.ts";
+import { BadRequest, type RoleReply } from "../../gateway/roles.ts";
+import type { Session } from "../../gateway/session.ts";
 import { drawInt, generatorOf } from "../../random.ts";
 import { limiter } from "../../settle.ts";
 import type {
