@@ -22,6 +22,24 @@ it("a run that is resumed from elsewhere keeps the name of its model, and gets t
   expect(await named(other)).toMatchObject({ policies: { shared: { model: { path: other } } } });
 });
 
+it("a run that is resumed from elsewhere keeps the names of its program's folders, and gets those of others", async () => {
+  const project = mkdtempSync(join(tmpdir(), "troupe project ü-"));
+  onTestFinished(() => rmSync(project, { recursive: true }));
+  const run = join(project, "runs", "one");
+  for (const folder of [run, join(project, "agents"), join(project, "other")])
+    mkdirSync(folder, { recursive: true });
+  const own = { name: "command", run: ["node", "agents.ts"], directory: "agents", readable: ["agents"] };
+  writeFileSync(join(run, "recipe.yaml"), JSON.stringify({ policies: {}, environment: own }));
+  const { recipe } = await resolveRecipe(join("recipes", "plan-path.yaml"));
+  const named = async (folder: string): Promise<unknown> => {
+    const environment = { ...own, directory: folder, readable: [folder] } as typeof recipe.environment;
+    return (parse(await yamlOfRun({ ...recipe, environment }, run)) as { environment: unknown }).environment;
+  };
+  expect(await named(join(project, "agents"))).toEqual(own);
+  const other = join(project, "other");
+  expect(await named(other)).toEqual({ ...own, directory: other, readable: [other] });
+});
+
 describe("differences", () => {
   it("are named by their keys; lists are compared whole", () => {
     const left = { seed: 1, train: { steps: 3, topK: 0 }, team: { phases: [["a"], ["b"]] } };

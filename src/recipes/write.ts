@@ -80,23 +80,40 @@ function annotate(node: unknown, path: Path, originOf: (path: Path) => string): 
   }
 }
 
-/** Model directories that an existing run has keep their names there, which are as seen from where it was begun. */
+/** Places that an existing run has keep their names there, which are as seen from where it was begun. */
 export async function yamlOfRun(recipe: Recipe, directory: string): Promise<string> {
   const isBegun = await isPresent(layoutOf(directory).recipe);
-  const before = isBegun ? namedModels.safeParse(await readRecipe(directory)).data : undefined;
+  const before = isBegun ? namedPlaces.safeParse(await readRecipe(directory)).data : undefined;
+  const named = <Value>(now: Value, was: unknown): Value =>
+    typeof now === "string" && typeof was === "string" && isSamePlace(directory, was, now)
+      ? (was as Value)
+      : now;
   const policies = Object.entries(recipe.policies).map(([name, policy]) => {
+    if (!("path" in policy.model)) return [name, policy] as const;
     const was = before?.policies[name]?.model?.path;
-    const isSame =
-      was !== undefined &&
-      "path" in policy.model &&
-      resolve(projectOf(directory, was), was) === resolve(policy.model.path);
-    return [name, isSame ? { ...policy, model: { ...policy.model, path: was } } : policy] as const;
+    return [name, { ...policy, model: { ...policy.model, path: named(policy.model.path, was) } }] as const;
   });
-  return recipeToYaml({ ...recipe, policies: Object.fromEntries(policies) }, directory);
+  const environment = Object.entries(recipe.environment).map(([option, now]: readonly [string, unknown]) => {
+    const was = before?.environment[option];
+    if (!Array.isArray(now) || !Array.isArray(was)) return [option, named(now, was)] as const;
+    return [option, now.map((one: unknown, index) => named(one, was[index]))] as const;
+  });
+  const kept = {
+    ...recipe,
+    policies: Object.fromEntries(policies),
+    environment: Object.fromEntries(environment) as Recipe["environment"],
+  };
+  return recipeToYaml(kept, directory);
 }
 
-const namedModels = z.object({
+function isSamePlace(run: string, was: string, now: string): boolean {
+  const place = resolve(now);
+  return resolve(projectOf(run, was), was) === place && isPresentSync(place);
+}
+
+const namedPlaces = z.object({
   policies: z.record(z.string(), z.object({ model: z.object({ path: z.string().optional() }).optional() })),
+  environment: z.record(z.string(), z.unknown()).default({}),
 });
 
 export interface RecipeDifference {
