@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Engine } from "../engines/engine.ts";
 import { openEngine } from "../engines/open.ts";
 import { initModel } from "../models/init.ts";
+import { isPresentSync } from "../present.ts";
 import { temporaryFolder, tensorsOf } from "../models/test-model.ts";
 import { readTextFiles } from "../models/model-directory.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
@@ -142,6 +143,19 @@ test("an adapter's directory is merged as well", async () => {
   expect(code).toBe(0);
   const [one, other] = ["again", "legs-float32"].map((name) => fs.readFile(at(name, "model.safetensors")));
   expect(await one).toEqual(await other);
+});
+
+test("an adapter that has diverged is not written", async () => {
+  const step = path.join("runs", "one", "checkpoints", "step-13");
+  const diverged = path.join(step, "diverged");
+  await fs.cp(at(step, "legs"), at(diverged), { recursive: true });
+  const file = at(diverged, "adapter_model.safetensors");
+  const bytes = await fs.readFile(file);
+  bytes.writeFloatLE(NaN, bytes.length - 4);
+  await fs.writeFile(file, bytes);
+  const { stderr } = await troupe("export", at(diverged), "--to", "peft", "--out", "nothing");
+  expect(stderr).toContain("has a value that is not finite, so every reply would be nonsense");
+  expect(isPresentSync(at("nothing"))).toBe(false);
 });
 
 test("weights that a server keeps are downloaded first", async () => {

@@ -190,6 +190,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
    * and `step` then play no part. A program that fails is data, with a low reward and a reason. Absent: the sampler plays.
    */
   drive?(task: Task, open: OpenSession, context: Context): Promise<Driven<State>>;
+  /** Of the user's code that rewards what is driven: what ended under other code is played again. */
+  readonly graderDigest?: string;
   /** Where such programs reach the roles. Absent: at this machine alone. */
   readonly gateway?: GatewayPlace;
   /**

@@ -85,7 +85,8 @@ export async function writeAdapter(
   const model = await describeModel(base);
   const adapter = await openAdapter(directory, base, model.shape);
   const tensors = adapter.tensors.map((tensor): TensorToWrite => {
-    return { ...tensor, values: () => valuesOf(adapter.weights, tensor.name) };
+    const values = async () => finite(directory, tensor, await valuesOf(adapter.weights, tensor.name));
+    return { ...tensor, values };
   });
   await writeAdapterFiles(folder, baseName, adapter, false, tensors);
   await writeTextFiles(folder, await readTextFiles(text));

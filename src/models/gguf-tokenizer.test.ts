@@ -112,6 +112,11 @@ describe("is rejected, with what to do instead:", () => {
     ],
     ["has no end token", "qwen3", (_, config) => delete config["eos_token"]],
     ["has no bos_token, but its chat template uses one", "llama3", (_, config) => delete config["bos_token"]],
+    [
+      "has no tokens besides added ones",
+      "qwen2",
+      (json) => Object.assign(json.model, { vocab: {}, merges: [] }),
+    ],
     ["BPE in the style of SentencePiece", "llama2", () => {}],
     ["BPE in the style of SentencePiece", "mistral", () => {}],
     [

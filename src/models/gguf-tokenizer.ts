@@ -102,6 +102,8 @@ function splitOf({ type, pattern, behavior, invert, individual_digits: single }:
 function entriesOf(json: JsonObject, vocabulary: Vocabulary, rows: number, reject: Reject): GgufMetadata {
   const { entries, added, size } = vocabulary;
   if (size > rows) reject(`has ${size} tokens, but the model only ${rows} rows for them`);
+  if (entries.filter((entry) => entry !== undefined).length <= added.length)
+    reject("has no tokens besides added ones");
   const known = new Set<string>();
   for (const entry of entries) {
     if (entry === undefined) continue;

@@ -35,3 +35,22 @@ it("a trajectory in the line of another is damage", async () => {
   lines.set(one, second).set(other, first);
   await expect(ended?.get(placeAt("train/1/0", 1))).rejects.toThrow("is not that of its line");
 });
+
+it("a trajectory that another grader rewarded is played again", async () => {
+  const lines = new Map<string, string>();
+  const log = {
+    file: "trajectories.jsonl",
+    get: (key: string) => lines.get(key),
+    put: async ({ key, contents }: StoredTrajectory) => void lines.set(key, contents),
+  };
+  const gradedBy = (graderDigest: string) =>
+    endedIn(
+      { folder: { trajectories: log }, environment: { drive: () => {}, graderDigest } } as never,
+      1,
+      "",
+    );
+  const [place, episode] = [placeAt("train/1/0", 0), episodeAt("train/1/0", 0)];
+  await gradedBy("one")?.put(place, episode);
+  expect(await gradedBy("one")?.get(place)).toEqual(episode);
+  expect(await gradedBy("other")?.get(place)).toBeNull();
+});

@@ -1,6 +1,6 @@
 /**
  * Which trajectories that ended before an interruption a run may use: those that the same weights sampled for the same
- * task at the same place. The same weights are those with the same lineage.
+ * task at the same place, and that the same grader rewarded. The same weights are those with the same lineage.
  */
 import { isDeepStrictEqual } from "node:util";
 import { TroupeError } from "../errors.ts";
@@ -48,7 +48,9 @@ export function endedIn(
   lineage: string,
 ): EndedTrajectories | undefined {
   if (environment.drive === undefined) return undefined;
-  const keyOf = (place: TrajectoryPlace): string => digestOfText(JSON.stringify([lineage, place]));
+  const { graderDigest = null } = environment;
+  const keyOf = (place: TrajectoryPlace): string =>
+    digestOfText(JSON.stringify([lineage, graderDigest, place]));
   return {
     get: async (place) => {
       const contents = log.get(keyOf(place));

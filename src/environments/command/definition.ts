@@ -76,14 +76,14 @@ function played(
 
 /** A grader that does not end is a failure of ours: it says nothing of the episode. */
 async function gradedBy(
-  grader: Grader,
+  { grade }: Grader,
   episode: PlayedEpisode,
   { timeoutSeconds }: CommandOptions,
   { signal, services }: Pick<Context, "signal" | "services">,
 ): Promise<unknown> {
   const service = services.log?.named("grader", { onlyProblems: true }) ?? new Service("grader");
   const milliseconds = 1000 * timeoutSeconds;
-  return answerOf(await call(service, async () => grader(episode), { signal, milliseconds }));
+  return answerOf(await call(service, async () => grade(episode), { signal, milliseconds }));
 }
 
 function environmentOf(
@@ -113,6 +113,7 @@ function environmentOf(
     checkMachine: () =>
       options.url === undefined ? prove() : checkService({ ...options, url: options.url }),
     ...(gateway === undefined ? {} : { gateway }),
+    ...(grader === null ? {} : { graderDigest: grader.digest }),
     about: (task) => ({ problem: typeof task === "string" ? task : JSON.stringify(task, null, 2) }),
     start: (task) => ({ task, score: 0, success: false, reason: null, output: "" }),
     // The program decides; what roles see at first is unknown, and for estimates it is the task.

@@ -7,6 +7,7 @@ import { showText } from "../../format.ts";
 import type { RoleReply } from "../../gateway/roles.ts";
 import { answerIdOf } from "../../gateway/session.ts";
 import { jsonOrNull, repeatsKey } from "../../json.ts";
+import { digestOfFile } from "../../runs/digests.ts";
 import { sum } from "../../statistics.ts";
 import type { ActionReward, Json } from "../environment.ts";
 import { rewardPlaces, type CommandOptions } from "./options.ts";
@@ -48,7 +49,11 @@ export interface PlayedEpisode {
   readonly replies: readonly Pick<RoleReply, "id" | "role" | "added" | "reply">[];
 }
 
-export type Grader = (played: PlayedEpisode) => unknown;
+export interface Grader {
+  readonly grade: (played: PlayedEpisode) => unknown;
+  /** Of its file. */
+  readonly digest: string;
+}
 
 /** @throws TroupeError `bad_recipe` if the module has no grader */
 export async function graderOf({ reward }: CommandOptions): Promise<Grader | null> {
@@ -60,8 +65,9 @@ export async function graderOf({ reward }: CommandOptions): Promise<Grader | nul
     const expected = `expected ${rewardPlaces.join(", ")} or the path of a module`;
     throw problem(`cannot be loaded (${expected}): ${String(cause)}`, cause);
   });
-  const { default: grader } = loaded as { readonly default?: unknown };
-  if (typeof grader === "function") return grader as Grader;
+  const { default: grade } = loaded as { readonly default?: unknown };
+  if (typeof grade === "function")
+    return { grade: grade as Grader["grade"], digest: await digestOfFile(file) };
   throw problem(
     "has no default export that is a function: `export default ({ task, output, replies }) => 1`",
   );

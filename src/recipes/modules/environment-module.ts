@@ -87,6 +87,7 @@ const environmentKeys = {
   observe: true,
   step: true,
   drive: true,
+  graderDigest: true,
   gateway: true,
   competes: true,
   endTurn: true,

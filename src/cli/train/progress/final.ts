@@ -156,10 +156,18 @@ function nextCommands(
     ...(isPlayable ? [playing] : []),
     ...(more > evaluated ? [narrower] : []),
     ...(steps.reinforcement > 0 ? longer : []),
-    ...(isTrained && exporting !== undefined
-      ? [[command(...exporting, ...folder), "its weights for other programs"] as const]
-      : []),
+    ...(isTrained && exporting !== undefined ? usingCommands(name, exporting, folder) : []),
     [command("runs", ...folder), "all runs"],
+  ];
+}
+
+/** Weights that servers keep cannot be served from here. */
+function usingCommands(name: string, exporting: readonly string[], folder: readonly string[]): Command[] {
+  const weights = [command(...exporting, ...folder), "its weights for other programs"] as const;
+  if (exporting[0] !== "export") return [weights];
+  return [
+    [command("serve", name, "--openai", ...folder), "its roles behind an OpenAI-compatible URL"],
+    weights,
   ];
 }
 
