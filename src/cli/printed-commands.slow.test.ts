@@ -30,6 +30,12 @@ function commandsIn(text: string): readonly string[] {
   );
 }
 
+/** A server runs until it is stopped, here once it has said where it is. */
+function untilStarted(server: string): string {
+  const isWaiting = "[ ! -s said ] && kill -0 $pid";
+  return `${server} > said & pid=$!; while ${isWaiting}; do sleep 0.1; done; kill -INT $pid; wait $pid`;
+}
+
 it("at the end of a run in another folder", async () => {
   const { stdout, code } = await runCommand(["train", "small.yaml", "--runs", runs], { cwd });
   expect(code).toBe(0);
@@ -39,12 +45,14 @@ it("at the end of a run in another folder", async () => {
     "troupe eval small",
     "troupe runs plot",
     "troupe train small.yaml",
+    "troupe serve small",
     "troupe export small",
     "troupe runs --runs",
   ]);
   for (const command of commands) {
     const said = command.includes(" train ") ? /extended from 1 to 2 steps/ : /^$/;
-    expect(await shell(command, { cwd, input: "q\n" })).toMatchObject({
+    const line = command.includes(" serve ") ? untilStarted(`${command} --port 0`) : command;
+    expect(await shell(line, { cwd, input: "q\n" })).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(said),
     });
