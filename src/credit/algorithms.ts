@@ -8,7 +8,7 @@ import { didYouMean } from "../nearest.ts";
 import type { Algorithm, AlgorithmRow } from "./algorithm.ts";
 import { iac, maac, ppo } from "./rows/actor-critic.ts";
 import { reinforce, reinforcePlusPlus } from "./rows/reinforce.ts";
-import { drGrpo, grpo, gspo, masGrpo, rloo } from "./rows/trajectories.ts";
+import { drGrpo, drMas, grpo, gspo, masGrpo, rloo } from "./rows/trajectories.ts";
 import { atGrpo, magrpo, mareinforce, maremax, marloo } from "./rows/trees.ts";
 
 /** By name in the recipe. */
@@ -17,6 +17,7 @@ export const algorithms: Readonly<Record<string, AlgorithmRow>> = {
   grpo,
   "dr-grpo": drGrpo,
   "mas-grpo": masGrpo,
+  "dr-mas": drMas,
   gspo,
   rloo,
   reinforce,

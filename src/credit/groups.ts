@@ -23,6 +23,17 @@ export const taskRoleGrouping: Grouping = {
 };
 
 /**
+ * g = (task, role), where each action counts, not each trajectory: a trajectory in which the role acts often weighs more
+ * (Dr. MAS, arXiv 2602.08847; its code, `compute_grpo_outcome_advantage` with `group_by_agent_id`). Deviation: there, the
+ * only action of a group keeps its reward as its advantage; here, nothing is compared with it, and it gets 0.
+ */
+export const taskRoleActionGrouping: Grouping = {
+  key: taskRoleGrouping.key,
+  sampleKey: (placed) => replyNode(placed).id,
+  minibatchKey: taskGrouping.key,
+};
+
+/**
  * g = (task, role, turn) and the node: the K actions one role sampled from one state (AT-GRPO, arXiv 2510.11062, algorithm 1,
  * g = hash(e, i, t)). Deviation: the paper's key has no node. On a greedy spine a role meets each turn in one node
  * only, so the node makes no difference there; with `keep: all` it separates trajectories, whose prompts differ.

@@ -5,6 +5,7 @@ export const sources = [
   { names: ["IAC", "MAAC", "CoLLM-CC"], source: "arXiv 2601.21972" },
   { names: ["GRPO"], source: "arXiv 2402.03300" },
   { names: ["Dr. GRPO"], source: "arXiv 2503.20783" },
+  { names: ["Dr. MAS"], source: "arXiv 2602.08847" },
   { names: ["GSPO"], source: "arXiv 2507.18071" },
   { names: ["DAPO"], source: "arXiv 2503.14476" },
   { names: ["RLOO"], source: "arXiv 2402.14740" },

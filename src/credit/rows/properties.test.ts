@@ -7,7 +7,17 @@ import { algorithmFrom } from "../algorithms.ts";
 import { credit } from "../credit.ts";
 import { action, decision, distance, episodeFrom, trajectories, type TreeSketch } from "../testing.ts";
 
-const meanBaselined = ["at-grpo", "grpo", "dr-grpo", "mas-grpo", "gspo", "rloo", "magrpo", "marloo"] as const;
+const meanBaselined = [
+  "at-grpo",
+  "grpo",
+  "dr-grpo",
+  "mas-grpo",
+  "dr-mas",
+  "gspo",
+  "rloo",
+  "magrpo",
+  "marloo",
+] as const;
 const trees = new Set<string>(["at-grpo", "magrpo", "marloo", "maremax", "mareinforce"]);
 
 /**

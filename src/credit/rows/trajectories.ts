@@ -1,8 +1,8 @@
 /** Rows that compare whole trajectories of one task. */
 import { z } from "zod";
-import { type Columns, row } from "../algorithm.ts";
+import { type Columns, type Grouping, row } from "../algorithm.ts";
 import { leaveOneOutBaseline, meanBaseline, noScale, standardDeviation } from "../baselines.ts";
-import { taskGrouping, taskRoleGrouping } from "../groups.ts";
+import { taskGrouping, taskRoleActionGrouping, taskRoleGrouping } from "../groups.ts";
 import { policyGradient, ppoClip, sequenceClip, withEntropy, withKl } from "../objectives.ts";
 import { outcomeReturn, teamReturn, trajectoryProgress, trajectoryReturn } from "../returns.ts";
 import { mixedScore } from "../rewards.ts";
@@ -97,26 +97,26 @@ export const rloo = row(
   },
 );
 
-export const masGrpo = row(
-  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062; advantage: GRPO, arXiv 2402.03300, sec. 4.1.2",
-  "N whole trajectories of the team per task, compared role by role",
-  z.strictObject({
-    samples: option.samples(2),
-    reward: z
-      .enum(["outcome", "progress", "rewards"])
-      .default("outcome")
-      .describe(
-        "outcome: the episode's score. progress: discounted sum of its changes. rewards: discounted sum of the role's rewards.",
-      ),
-    alpha: option.alpha,
-    discount: option.discount,
-    standardise: option.standardise,
-    ...option.clip(),
-    aggregation: option.aggregation("token-mean"),
-    ...shared,
-    ...option.shaping,
-  }),
-  (options) => {
+const roleOptions = z.strictObject({
+  samples: option.samples(2),
+  reward: z
+    .enum(["outcome", "progress", "rewards"])
+    .default("outcome")
+    .describe(
+      "outcome: the episode's score. progress: discounted sum of its changes. rewards: discounted sum of the role's rewards.",
+    ),
+  alpha: option.alpha,
+  discount: option.discount,
+  standardise: option.standardise,
+  ...option.clip(),
+  aggregation: option.aggregation("token-mean"),
+  ...shared,
+  ...option.shaping,
+});
+
+/** N trajectories of a team per task, each role compared with itself. */
+function roleByRole(grouping: Grouping) {
+  return (options: z.output<typeof roleOptions>): Columns => {
     const { reward, ...rest } = options;
     const columns = trajectories(rest);
     return {
@@ -128,9 +128,23 @@ export const masGrpo = row(
         progress: trajectoryProgress(options.discount),
         rewards: trajectoryReturn(options.discount),
       }[reward],
-      grouping: taskRoleGrouping,
+      grouping,
       scale: options.standardise ? standardDeviation : noScale,
       objective: withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), columns.kl),
     };
-  },
+  };
+}
+
+export const masGrpo = row(
+  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062; advantage: GRPO, arXiv 2402.03300, sec. 4.1.2",
+  "N whole trajectories of the team per task, compared role by role",
+  roleOptions,
+  roleByRole(taskRoleGrouping),
+);
+
+export const drMas = row(
+  "Dr. MAS, arXiv 2602.08847, and its code",
+  "MAS-GRPO in whose means and deviations each action of a role counts, not each trajectory",
+  roleOptions,
+  roleByRole(taskRoleActionGrouping),
 );

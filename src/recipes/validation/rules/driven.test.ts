@@ -18,7 +18,7 @@ it("accepts the algorithms that compare whole trajectories, and rejects the othe
     return wholeTrajectories(subject({ algorithm: algorithmFrom(name) })).length === 0;
   });
   expect(accepted.join(" ")).toBe(
-    "grpo dr-grpo mas-grpo gspo rloo reinforce reinforce-plus-plus ppo iac maac",
+    "grpo dr-grpo mas-grpo dr-mas gspo rloo reinforce reinforce-plus-plus ppo iac maac",
   );
   expect(wholeTrajectories(subject({ algorithm: algorithmFrom("at-grpo") }))).toEqual([
     {
@@ -92,6 +92,7 @@ describe("where seats compete", () => {
     );
     expect(accepted).toEqual([
       "mas-grpo rewards",
+      "dr-mas rewards",
       "reinforce action",
       "reinforce turns",
       "reinforce-plus-plus ",

@@ -62,6 +62,7 @@ export const programsDecide: Rule = ({ environment, recipe }) => {
 /** By algorithm, the values of `reward` that credit a role with its own rewards and no others. */
 const ofRoles: Readonly<Record<string, readonly unknown[]>> = {
   "mas-grpo": ["rewards"],
+  "dr-mas": ["rewards"],
   reinforce: ["action", "turns"],
   "reinforce-plus-plus": ["action", "turns"],
   ppo: ["action"],
