@@ -239,6 +239,12 @@ const failures = z.strictObject({
 const checkpoint = z.strictObject({
   every: count.default(20).describe("Steps between checkpoints; each stage also ends with one."),
   keep: count.default(2).describe("Number of newest checkpoints kept."),
+  best: z
+    .enum(["none", "success"])
+    .default("none")
+    .describe(
+      "success: also keep the one with the highest success in an evaluation, the earliest of equal ones. Choose on `evaluation.split: validation`.",
+    ),
 });
 
 /** A number of episodes. */

@@ -62,10 +62,15 @@ export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   return { directory, state };
 }
 
-/** Deletes all but the newest `keep` checkpoints. */
-export async function pruneCheckpoints(checkpoints: string, keep: number): Promise<void> {
-  const steps = await checkpointSteps(checkpoints);
-  for (const step of steps.slice(0, -keep)) await removeDirectory(checkpointDirectory(checkpoints, step));
+/** Deletes all but the newest `keep` checkpoints and the best one, if there is one. */
+export async function pruneCheckpoints(
+  checkpoints: string,
+  keep: number,
+  best: number | null,
+): Promise<void> {
+  const steps = (await checkpointSteps(checkpoints)).slice(0, -keep);
+  for (const step of steps.filter((other) => other !== best))
+    await removeDirectory(checkpointDirectory(checkpoints, step));
   await removeTemporaries(checkpoints);
 }
 

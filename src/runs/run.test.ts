@@ -76,7 +76,7 @@ async function recordStep(run: Run, number: number): Promise<void> {
 }
 
 function checkpoint(run: Run, number: number, keep = 2): Promise<unknown> {
-  return run.recordCheckpoint(number, keep, async (folder) => {
+  return run.recordCheckpoint(number, { keep, best: null }, async (folder) => {
     await fs.mkdir(path.join(folder, "shared"));
     await fs.writeFile(path.join(folder, "shared.optimizer"), String(number));
     return state(number);
@@ -157,7 +157,7 @@ test("without a checkpoint the run starts over", async () => {
 test("a checkpoint that fails midway leaves nothing under its name", async () => {
   await using run = await openRun(directory, recipe);
   await recordStep(run, 1);
-  const failing = run.recordCheckpoint(1, 2, async (folder) => {
+  const failing = run.recordCheckpoint(1, { keep: 2, best: null }, async (folder) => {
     await fs.writeFile(path.join(folder, "shared.optimizer"), "half");
     throw new Error("out of paper");
   });

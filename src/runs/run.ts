@@ -42,11 +42,12 @@ export interface Run extends AsyncDisposable, InputRecorder {
   recordEpisode(episode: NewEpisode): Promise<void>;
   recordEvaluation(evaluation: Evaluation, timing: Timing): Promise<void>;
   /**
-   * `fill` saves the policies in the given folder and returns the state. Older checkpoints beyond `keep` are deleted.
+   * `fill` saves the policies in the given folder and returns the state. Older checkpoints beyond `keep` are deleted,
+   * but for that of the step `best`.
    */
   recordCheckpoint(
     step: number,
-    keep: number,
+    kept: { readonly keep: number; readonly best: number | null },
     fill: (directory: string) => Promise<RunState>,
   ): Promise<Checkpoint>;
   recordResult(result: RunResult): Promise<void>;
@@ -118,7 +119,7 @@ function makeRun(
       await appendLine(layout.timings, timing);
       await appendLine(layout.evaluations, evaluation);
     },
-    recordCheckpoint: async (step, keep, fill) => {
+    recordCheckpoint: async (step, { keep, best }, fill) => {
       await syncRecords(layout, log);
       await makeDirectory(layout.checkpoints);
       const evaluations = (await readLines(layout.evaluations)).length;
@@ -126,7 +127,7 @@ function makeRun(
         ...(await fill(folder)),
         evaluations,
       }));
-      await pruneCheckpoints(layout.checkpoints, keep);
+      await pruneCheckpoints(layout.checkpoints, keep, best);
       await trajectories.forget(step);
       return written;
     },

@@ -18,7 +18,7 @@ import type { Listener } from "./events.ts";
 import { summedCounts, TooManyFailures, Unrewarded } from "./failures.ts";
 import { silenceOf } from "./interrupts.ts";
 import { flatStreaks, patience } from "./metrics.ts";
-import { checkpointsOf, keepStep } from "./recorder.ts";
+import { bestEvaluation, checkpointsOf, keepStep } from "./recorder.ts";
 import { showStep, type Run } from "./state.ts";
 
 export type TrainOutcome =
@@ -115,6 +115,7 @@ async function buildResult(run: Run, last: Checkpoint | null): Promise<RunResult
   const sampledInTraining = sum(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
   // A run that was extended has an earlier evaluation of this kind.
   const final = (recipe.warmStart?.steps ?? 0) + recipe.train.steps;
+  const best = await bestEvaluation(run);
   const evaluated = sum(evaluations.map((row) => row.sampledTokens));
   return {
     schema_version: schemaVersion,
@@ -126,6 +127,7 @@ async function buildResult(run: Run, last: Checkpoint | null): Promise<RunResult
     table: evaluations.filter(
       ({ moment, step }) => moment === "before" || (moment === "after" && step === final),
     ),
+    ...(best === null ? {} : { best: { step: best.step, success: best.success } }),
     ...lossesOf(metrics, evaluations),
     ...flatRolesOf(metrics),
     ...summedCounts([...metrics, ...evaluations].map(({ services }) => services)),

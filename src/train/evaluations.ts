@@ -8,7 +8,7 @@ import { endedIn } from "./ended.ts";
 import { evaluatePolicies, type EvaluationSetting } from "./evaluate.ts";
 import { limitsOf, retriesOf, timesOf } from "./failures.ts";
 import type { RecordedJudge } from "./judging.ts";
-import { evaluationEpisodes, recordEvaluation, sampleEpisodes } from "./recorder.ts";
+import { evaluationEpisodes, keepBest, recordEvaluation, sampleEpisodes } from "./recorder.ts";
 import type { Run } from "./state.ts";
 import type { NamedTeam, NamedTeams } from "./teams.ts";
 
@@ -52,6 +52,7 @@ export async function evaluateIfDue(run: Run): Promise<boolean> {
       throw error;
     }
   }
+  await keepBest(run);
   return true;
 }
 

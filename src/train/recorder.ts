@@ -113,7 +113,8 @@ async function checkpoint(run: Run): Promise<void> {
   const { engine, stage, folder, step, bases, reinforcement, emit } = run;
   const { recipe, trained } = stage;
   emit({ type: "phase", phase: "saving" });
-  const { directory } = await folder.recordCheckpoint(step, recipe.checkpoint.keep, async (place) => ({
+  const kept = { keep: recipe.checkpoint.keep, best: (await bestEvaluation(run))?.step ?? null };
+  const { directory } = await folder.recordCheckpoint(step, kept, async (place) => ({
     schema_version: schemaVersion,
     step,
     ...placeOf(recipe, step),
@@ -128,6 +129,27 @@ async function checkpoint(run: Run): Promise<void> {
 /** A checkpoint of the last step, unless there is one. */
 export async function keepStep(run: Run): Promise<void> {
   if (run.step > 0 && !(await checkpointsOf(run)).includes(run.step)) await checkpoint(run);
+}
+
+/** The checkpoint of the best evaluation stays, so there must be one. */
+export async function keepBest(run: Run): Promise<void> {
+  if ((await bestEvaluation(run))?.step === run.step) await keepStep(run);
+}
+
+/** Of the trained team so far, the earliest of equal ones. Null: the recipe keeps none, or nothing was evaluated. */
+export async function bestEvaluation({
+  folder,
+  stage,
+  step,
+  recipe,
+}: Pick<Run, "folder" | "stage" | "step" | "recipe">): Promise<Evaluation | null> {
+  if (recipe.checkpoint.best === "none") return null;
+  const [{ name }] = stage.teams;
+  const own = (await folder.evaluations()).filter((one) => one.team === name && one.step <= step);
+  return own.reduce<Evaluation | null>(
+    (best, one) => (best !== null && best.success >= one.success ? best : one),
+    null,
+  );
 }
 
 export function checkpointsOf({ folder }: Run): Promise<number[]> {

@@ -4,6 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { readEpisodes } from "../rollout/stored.ts";
+import { checkpointSteps } from "../runs/checkpoints.ts";
 import { readEpisodeIndex } from "../runs/read-episodes.ts";
 import { readData, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
@@ -243,6 +244,29 @@ test("stopped after any step and resumed, a run ends with the same weights and r
   expect(stops).toMatchObject([...interrupted, { type: "finished" }]);
   expect(part.weights).toEqual(whole.weights);
   expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+});
+
+test("the checkpoint of the best evaluation stays, also if the run is stopped after each step", async () => {
+  const resolved = tinyRecipe({
+    checkpoint: { every: 2, keep: 1, best: "success" },
+    evaluation: { tasks: 7, every: 1 },
+  });
+  const whole = await trainOnce("whole", resolved);
+  const own = (await readEvaluations(path.join(root, "whole"))).filter(({ team }) => team === "team");
+  const highest = Math.max(...own.map(({ success }) => success));
+  const { step = -1, success } = own.find((one) => one.success === highest) ?? {};
+  const kept = async (run: string) => checkpointSteps(path.join(root, run, "checkpoints"));
+  expect([3, 4, 5]).toContain(step); // else nothing would be kept that is not the newest
+  expect(await kept("whole")).toEqual([step, 7]);
+  expect(whole.events.at(-1)).toMatchObject({ result: { best: { step, success } } });
+  let part: Trained;
+  do {
+    const stop = new AbortController();
+    const onEvent = (event: TrainEvent) => event.type === "step" && stop.abort();
+    part = await trainOnce("parts", resolved, { stop: stop.signal, onEvent });
+  } while (part.status === "interrupted");
+  expect(await kept("parts")).toEqual(await kept("whole"));
+  expect(part.weights).toEqual(whole.weights);
 });
 
 test("limits on playing episodes change no result, and may change when a run is resumed", async () => {

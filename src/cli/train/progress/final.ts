@@ -98,7 +98,7 @@ function expectedLines(expected: Ending["expected"]): string[] {
   return [`expected of this recipe: ${facts.length === 0 ? "not measured" : facts.join(", ")}`];
 }
 
-function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string): string[] {
+function costLines({ seconds, tokens, steps, best, ...lost }: RunResult, run: string): string[] {
   const {
     failedEpisodes: failed = 0,
     unrewardedActions: unrewarded = 0,
@@ -123,6 +123,9 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
     ),
     ...serviceNotes(services, true),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
+    ...(best === undefined
+      ? []
+      : [`best evaluation: ${showShare(best.success)} after step ${best.step}, whose checkpoint is kept`]),
     `files: ${run}`,
   ];
 }
