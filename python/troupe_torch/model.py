@@ -17,6 +17,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttenti
 from . import attention
 from .attention import Packed, Piece, Rows, laid_out
 from .errors import EngineError
+from .frozen import is_stored_in_bfloat16, keep_narrow
 
 CRITIC = "ForTokenClassification"
 
@@ -24,9 +25,9 @@ transformers.utils.logging.disable_progress_bar()
 
 
 class Model:
-    """`critic`: whether the directory holds a critic, which has no scores."""
+    """`critic`: whether the directory holds a critic, which has no scores. @param frozen its weights are never trained"""
 
-    def __init__(self, directory: Path, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, directory: Path, dtype: torch.dtype, device: torch.device, frozen: bool = False) -> None:
         self.directory = directory
         self.source = read_json(directory / "config.json")
         self.critic = any(str(name).endswith(CRITIC) for name in self.source.get("architectures") or [])
@@ -36,7 +37,12 @@ class Model:
         self.device = device
         self.dtype = dtype
         self.hidden_size: int = config.hidden_size
-        self.take(_load(directory, config, dtype, self.critic).to(device).eval().requires_grad_(False))
+        files = {path for path, _ in stored_tensors(directory, "model").values()}
+        narrow = frozen and dtype == torch.float32 and is_stored_in_bfloat16(files)
+        whole = _load(directory, config, torch.bfloat16 if narrow else dtype, self.critic)
+        self.take(whole.to(device).eval().requires_grad_(False))
+        if narrow:
+            keep_narrow(whole)
         _prove(self)
 
     def take(self, whole: nn.Module) -> None:

@@ -230,7 +230,9 @@ class Pass:
                 where = places[at : at + step]
                 self.tops[0][where] = best.indices[:, : self.top].cpu().numpy()
                 self.tops[1][where] = best.values[:, : self.top].cpu().numpy()
-            entropy = -(logprobs.exp() * logprobs.clamp(min=torch.finfo(logprobs.dtype).min)).sum(-1)
+            # In place: a row of scores is large.
+            shares = logprobs.exp()
+            entropy = -shares.mul_(logprobs.clamp_(min=torch.finfo(logprobs.dtype).min)).sum(-1)
             found.append((own, entropy))
         return torch.cat([own for own, _ in found]), torch.cat([entropy for _, entropy in found])
 
@@ -263,13 +265,22 @@ class Pass:
             part = slice(at, at + step)
             own = states[part].requires_grad_()
             if policy.critic:
-                total = (policy.values(own) * slopes[part]).sum()
+                (policy.values(own) * slopes[part]).sum().backward()
             else:
-                logprobs = policy.model.scores(own).log_softmax(-1)
-                total = (logprobs.gather(1, predicted[part, None])[:, 0] * slopes[part]).sum()
-                if has_bonus:
-                    total = total + ((logprobs.exp() * logprobs).sum(-1) * bonuses[part]).sum()
-            total.backward()
+                scores = policy.model.scores(own)
+                scores.backward(_of_scores(scores.detach(), predicted[part], slopes[part], bonuses[part], has_bonus))
             assert own.grad is not None
             gradient[part] = own.grad
         return gradient
+
+
+@torch.no_grad()
+def _of_scores(scores: Tensor, predicted: Tensor, slopes: Tensor, bonuses: Tensor, has_bonus: bool) -> Tensor:
+    """Derivatives of slope · log-probability - bonus · entropy, written out: so fewer rows of scores are in memory."""
+    shares = scores.softmax(-1)
+    weights = -slopes[:, None]
+    if has_bonus:
+        logprobs = scores.log_softmax(-1).clamp_(min=torch.finfo(scores.dtype).min)
+        entropies = -(shares * logprobs).sum(-1, keepdim=True)
+        weights = weights + bonuses[:, None] * logprobs.add_(entropies)
+    return shares.mul_(weights).scatter_add_(1, predicted[:, None], slopes[:, None])

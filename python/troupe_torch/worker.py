@@ -199,7 +199,7 @@ class Worker:
         key = str(place.resolve())
         base = self._bases.get(key)
         if base is None:
-            base = self._bases[key] = Base(Model(place, self._dtype, self._device))
+            base = self._bases[key] = Base(Model(place, self._dtype, self._device, frozen=True))
             base.model.recompute_layers(self._recomputes(base.model))
         base.users += 1
         return base.model

@@ -1,0 +1,87 @@
+/** Our side of the comparison: one process that samples, trains and updates. Prints a line of JSON for each step, and the peak. */
+import { readFileSync } from "node:fs";
+import { torchSettings } from "../../src/engines/torch/kind.ts";
+import { torchPython } from "../../src/engines/torch/install.ts";
+import { TorchEngine } from "../../src/engines/torch/torch-engine.ts";
+import { TorchWorker } from "../../src/engines/torch/worker.ts";
+import type { AdapterOptions } from "../../src/models/adapter-options.ts";
+
+export interface Work {
+  readonly model: string;
+  readonly adapter: AdapterOptions;
+  readonly precision: "bfloat16" | "float32";
+  readonly threads: number;
+  readonly prompts: readonly (readonly number[])[];
+  readonly samples: number;
+  readonly reply: number;
+  readonly steps: number;
+  readonly settings?: object;
+  readonly policies?: readonly string[];
+}
+
+const work = JSON.parse(process.argv[2] ?? "") as Work;
+const names = work.policies ?? ["policy"];
+
+const { python, timeoutSeconds, ...settings } = torchSettings.parse({
+  type: "torch",
+  device: "cpu",
+  precision: work.precision,
+  threads: work.threads,
+  ...work.settings,
+});
+const worker = new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log: "/dev/stderr" });
+const engine = new TorchEngine(worker);
+for (const name of names) await engine.createPolicy({ name, model: work.model, adapter: work.adapter });
+const status = (pid: number, key: string): number =>
+  1024 * Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+/** Seconds of all processors, of the worker and of this process. */
+const processor = (): number => {
+  const fields = readFileSync(`/proc/${worker.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  const { user, system } = process.cpuUsage();
+  return (Number(fields[11]) + Number(fields[12])) / 100 + (user + system) / 1e6;
+};
+const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+print({ loaded: status(worker.pid ?? 0, "VmHWM"), rss: status(worker.pid ?? 0, "VmRSS") });
+
+for (let step = 0; step < work.steps; step++) {
+  const start = [performance.now(), processor()] as const;
+  const prompts = work.prompts.map((prompt) => Int32Array.from(prompt));
+  const sampled = await Promise.all(
+    prompts.map((prompt, index) =>
+      engine.sample({
+        policy: names[index % names.length] as string,
+        prompt,
+        count: work.samples,
+        maxTokens: work.reply,
+        temperature: 1,
+        seed: step * prompts.length + index,
+      }),
+    ),
+  );
+  const middle = [performance.now(), processor()] as const;
+  const peak = status(worker.pid ?? 0, "VmHWM");
+  const tokens = work.prompts.length * work.samples * work.reply;
+  await engine.forwardBackward(
+    sampled.map((sequences, group) => ({
+      policy: names[group % names.length] as string,
+      prompt: prompts[group] as Int32Array,
+      continuations: sequences.map((sequence, index) => {
+        if (sequence.tokens.length !== work.reply) throw new Error(`a reply of ${sequence.tokens.length} tokens`);
+        const advantage = (index % 2 === 0 ? -1 : 1) / tokens;
+        return { tokens: sequence.tokens, logprobs: sequence.logprobs, advantages: new Float32Array(work.reply).fill(advantage) };
+      }),
+    })),
+    { type: "ppo", clipLow: 0.2, clipHigh: 0.2 },
+  );
+  for (const name of names)
+    await engine.optimStep(name, { learningRate: 1e-5, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 });
+  print({
+    sample: (middle[0] - start[0]) / 1000,
+    train: (performance.now() - middle[0]) / 1000,
+    sampleProcessor: middle[1] - start[1],
+    trainProcessor: processor() - middle[1],
+    afterSampling: peak,
+  });
+}
+print({ peak: status(worker.pid ?? 0, "VmHWM"), trainer: process.resourceUsage().maxRSS * 1024 });
+await engine.close();
