@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM
 
 name, layers, directory = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
@@ -30,11 +29,3 @@ for key, parameter in model.named_parameters():
     else:
         tensors[key] = torch.empty(parameter.shape, dtype=torch.bfloat16).normal_(std=0.02)
 save_file(tensors, directory / "model.safetensors", {"format": "pt"})
-
-# A word for each token, so that texts have as many tokens as they have words.
-words = Tokenizer(models.WordLevel({f"t{token}": token for token in range(shape["vocab_size"])}, unk_token="t0"))
-words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-words.save(str(directory / "tokenizer.json"))
-(directory / "tokenizer_config.json").write_text(
-    json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "t0", "eos_token": "t0", "pad_token": "t1"})
-)

@@ -17,6 +17,8 @@ export interface Work {
   readonly steps: number;
   readonly settings?: object;
   readonly policies?: readonly string[];
+  /** Of memory alone: tokens of replies that are made up, and trained on, in place of those sampled. */
+  readonly trainedReply?: number;
 }
 
 const work = JSON.parse(process.argv[2] ?? "") as Work;
@@ -41,6 +43,10 @@ const processor = (): number => {
   return (Number(fields[11]) + Number(fields[12])) / 100 + (user + system) / 1e6;
 };
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+const replies = work.trainedReply ?? work.reply;
+const longest = Math.max(...work.prompts.map(({ length }) => length)) + replies;
+const perPolicy = Math.max(...work.prompts.map(({ length }) => length)) + work.samples * replies;
+print({ predicted: await engine.predictMemory({ tokens: perPolicy, longest }) });
 print({ loaded: status(worker.pid ?? 0, "VmHWM"), rss: status(worker.pid ?? 0, "VmRSS") });
 
 for (let step = 0; step < work.steps; step++) {
@@ -60,21 +66,37 @@ for (let step = 0; step < work.steps; step++) {
   );
   const middle = [performance.now(), processor()] as const;
   const peak = status(worker.pid ?? 0, "VmHWM");
-  const tokens = work.prompts.length * work.samples * work.reply;
+  const length = work.trainedReply ?? work.reply;
+  const tokens = work.prompts.length * work.samples * length;
   await engine.forwardBackward(
     sampled.map((sequences, group) => ({
       policy: names[group % names.length] as string,
       prompt: prompts[group] as Int32Array,
       continuations: sequences.map((sequence, index) => {
-        if (sequence.tokens.length !== work.reply) throw new Error(`a reply of ${sequence.tokens.length} tokens`);
+        if (sequence.tokens.length !== work.reply)
+          throw new Error(`a reply of ${sequence.tokens.length} tokens`);
         const advantage = (index % 2 === 0 ? -1 : 1) / tokens;
-        return { tokens: sequence.tokens, logprobs: sequence.logprobs, advantages: new Float32Array(work.reply).fill(advantage) };
+        const advantages = new Float32Array(length).fill(advantage);
+        if (work.trainedReply === undefined)
+          return { tokens: sequence.tokens, logprobs: sequence.logprobs, advantages };
+        return {
+          tokens: new Int32Array(length).fill(5),
+          logprobs: new Float32Array(length).fill(-12),
+          advantages,
+        };
       }),
     })),
     { type: "ppo", clipLow: 0.2, clipHigh: 0.2 },
   );
   for (const name of names)
-    await engine.optimStep(name, { learningRate: 1e-5, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 });
+    await engine.optimStep(name, {
+      learningRate: 1e-5,
+      beta1: 0.9,
+      beta2: 0.999,
+      epsilon: 1e-8,
+      weightDecay: 0,
+      clipNorm: 1,
+    });
   print({
     sample: (middle[0] - start[0]) / 1000,
     train: (performance.now() - middle[0]) / 1000,

@@ -12,11 +12,20 @@ import torch  # noqa: E402
 import trl  # noqa: E402
 from datasets import Dataset  # noqa: E402
 from peft import LoraConfig  # noqa: E402
-from transformers import AutoTokenizer, TrainerCallback  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
+from transformers import PreTrainedTokenizerFast, TrainerCallback  # noqa: E402
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 torch.set_num_threads(work["threads"])
 prompts = [" ".join(f"t{token}" for token in prompt) for prompt in work["prompts"]]
+# A word for each token, so that a prompt has exactly the tokens of the work.
+size = json.loads((Path(work["model"]) / "config.json").read_text())["vocab_size"]
+vocabulary = {"<end>": 0, "<pad>": 1, **{f"t{token}": token for token in range(2, size)}}
+words = Tokenizer(models.WordLevel(vocabulary, unk_token="<end>"))
+words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>", pad_token="<pad>")
+for text, prompt in zip(prompts, work["prompts"]):
+    assert tokenizer(text)["input_ids"] == prompt, "the tokenizer gives other tokens than those of the work"
 samples = work["samples"]
 together = len(prompts) * samples
 seconds = {"sample": 0.0, "sampleProcessor": 0.0}
@@ -72,7 +81,7 @@ trainer = GRPOTrainer(
     args=options,
     reward_funcs=reward,
     train_dataset=Dataset.from_list([{"prompt": prompt} for prompt in prompts] * work["steps"]),
-    processing_class=AutoTokenizer.from_pretrained(work["model"]),
+    processing_class=tokenizer,
     peft_config=LoraConfig(r=adapter["rank"], lora_alpha=adapter["alpha"], target_modules=adapter["targetModules"]),
     callbacks=[Clock()],
 )

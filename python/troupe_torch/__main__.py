@@ -19,6 +19,14 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 
+# glibc would raise its threshold to the largest block that was freed, and keep such blocks in pieces that nothing fits.
+try:
+    import ctypes
+
+    ctypes.CDLL(None).mallopt(-3, 8 << 20)  # M_MMAP_THRESHOLD
+except (OSError, AttributeError):
+    pass  # another C library
+
 import json  # noqa: E402
 import queue  # noqa: E402
 import struct  # noqa: E402

@@ -19,6 +19,7 @@ from torch import nn
 from .adapters import AdaptedLinear, add_adapter, remove_adapter
 from .errors import EngineError
 from .frames import Message, Writer
+from .memory import predicted_peak
 from .model import Model, read_into, stored_tensors
 from .passes import FIELDS, Pass, Settings, check_data, read_data
 from .policy import (
@@ -69,7 +70,8 @@ class Worker:
         self._recompute: bool = options["recompute"]
         settings = Settings(options["trunkTokens"], options["headTokens"], autocast=self._dtype != torch.float32)
         self._settings = settings
-        self._sampler = Sampler(settings, options["rows"], options["cacheBytes"])
+        self._rows: int = options["rows"]
+        self._sampler = Sampler(settings, self._rows, options["cacheBytes"])
         self._policies: dict[str, Policy] = {}
         self._bases: dict[str, Base] = {}
         versions = {"python": sys.version.split()[0], "torch": torch.__version__, "transformers": transformers.__version__}
@@ -330,6 +332,12 @@ class Worker:
     def _verb_zeroGradients(self, header: Mapping[str, Any], _: Arrays) -> Result:
         self._policy(header["name"]).zero_gradients()
         return {}, {}
+
+    def _verb_predictMemory(self, header: Mapping[str, Any], _: Arrays) -> Result:
+        peak = predicted_peak(
+            self._policies, self._settings, self._rows, self._recompute, header["tokens"], header["longest"]
+        )
+        return {"peak": peak}, {}
 
     # Files
 

@@ -315,12 +315,24 @@ export interface ServerSilence {
   readonly why: string;
 }
 
+export interface BatchSize {
+  /** Of the policy that has most, a prompt's once. */
+  readonly tokens: number;
+  /** Tokens of the longest sequence. */
+  readonly longest: number;
+}
+
 export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** One line for people: processor, threads, precision. */
   readonly description: string;
   /** Bytes of weights, gradients, moments and caches held in this process; absent: unknown, or elsewhere. */
   readonly memoryBytes?: number | undefined;
+  /**
+   * Peak of its process's memory for sampling and training such a batch, in bytes, with everything in it; absent: it
+   * computes in this process, or elsewhere. Policies exist already.
+   */
+  predictMemory?(work: BatchSize): Promise<number>;
   /** Of its servers; absent: it computes in this process. */
   readonly load?: readonly ServerLoad[] | undefined;
   /** Whether it retries failed services itself; other engines are wrapped for that (retrying.ts). Default: no. */

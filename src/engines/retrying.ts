@@ -57,6 +57,7 @@ export type Verb = Exclude<
   | "capabilities"
   | "description"
   | "memoryBytes"
+  | "predictMemory"
   | "load"
   | "retries"
   | "arithmetic"
@@ -106,6 +107,7 @@ export function engineAround(engine: Engine, around: Around): Engine {
     ...(engine.export === undefined ? {} : { export: exporting(engine, read) }),
     ...(engine.copy === undefined ? {} : { copy: copying(engine, around, read) }),
     ...(engine.failFast === undefined ? {} : { failFast: engine.failFast.bind(engine) }),
+    ...(engine.predictMemory === undefined ? {} : { predictMemory: engine.predictMemory.bind(engine) }),
     ...(engine.ready === undefined ? {} : { ready: engine.ready.bind(engine) }),
     close: () => {
       order.close();

@@ -24,6 +24,7 @@ import {
 } from "../checks.ts";
 import type {
   AdamOptions,
+  BatchSize,
   Cancellable,
   Datum,
   Engine,
@@ -133,6 +134,11 @@ export class TorchEngine implements Engine {
 
   get memoryBytes(): number {
     return this.#worker.memoryBytes;
+  }
+
+  async predictMemory({ tokens, longest }: BatchSize): Promise<number> {
+    const { header } = await this.#worker.ask("predictMemory", { tokens, longest });
+    return header["peak"] as number;
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Datum, Engine } from "../../../engines/engine.ts";
+import type { BatchSize, Datum, Engine } from "../../../engines/engine.ts";
 import type { Json } from "../../../environments/environment.ts";
 import { showDuration } from "../../../format.ts";
 import { keyAt, rootKey } from "../../../random.ts";
@@ -42,8 +42,10 @@ export interface Calibration {
     /** By how much the last two measurements of a rate differ, as a share; null: there was time for only one. */
     readonly spread: number | null;
   };
-  /** Peak memory of this process, with weights, gradients and moments, in bytes. */
+  /** Peak memory of this process, with weights, gradients and moments, in bytes; with that predicted of the engine's own. */
   readonly memory: number;
+  /** Whether the engine predicts it for the whole batch. */
+  readonly memoryIsPredicted: boolean;
 }
 
 /** Number of tasks whose prompts are measured. */
@@ -88,6 +90,8 @@ async function measure(
     data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) })),
   );
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
+  // Before anything is measured: the process then holds its weights and no more.
+  const enginePeak = await engine.predictMemory?.(sizeOf(grouped.slice(0, recipe.train.tasksPerStep).flat()));
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples);
@@ -111,7 +115,8 @@ async function measure(
       sampled: sampled.rate,
     },
     measured: sampleOf([supervised, groups, sampled]),
-    memory: process.resourceUsage().maxRSS * 1024,
+    memory: process.resourceUsage().maxRSS * 1024 + (enginePeak ?? 0),
+    memoryIsPredicted: enginePeak !== undefined,
   };
 }
 
@@ -127,6 +132,15 @@ function sampleOf(rates: readonly Rate[]): Calibration["measured"] {
     of: sum(rates.map(({ whole }) => whole)),
     spread: spreads.includes(null) ? null : Math.max(...spreads.map(Number)),
   };
+}
+
+function sizeOf(data: readonly Datum[]): BatchSize {
+  const tokens = [...Map.groupBy(data, (datum) => datum.policy).values()].map(tokensIn);
+  const lengths = data.map(
+    ({ prompt, continuations }) =>
+      prompt.length + Math.max(...continuations.map((each) => each.tokens.length)),
+  );
+  return { tokens: Math.max(...tokens), longest: Math.max(...lengths) };
 }
 
 /** A solver's actions if there is a solver; otherwise actions of maximum length. */

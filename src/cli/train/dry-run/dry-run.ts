@@ -139,8 +139,10 @@ function totals(calibration: Calibration, seconds: number, hasTools: boolean): s
   const isWhole = calibration.measured.tokens === calibration.measured.of;
   return [
     `time: about ${showDuration(seconds)}`,
-    `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +
-      `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
+    calibration.memoryIsPredicted
+      ? `memory: about ${showBytes(memory)}, with the process of the engine`
+      : `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +
+        `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
     `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
     ...(estimate.judging === null ? [] : judgingLines(estimate.judging)),
     "",

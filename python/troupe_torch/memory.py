@@ -1,0 +1,74 @@
+"""The peak of the process's memory that work will need, before it is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Mapping
+
+import torch
+
+from .model import Model
+from .passes import Settings
+from .policy import Policy
+
+#: Numbers of a layer that are kept for its gradient, for each number that its linear layers give: themselves, those
+#: before and after norms, activations and rotations, and their own gradients.
+KEPT = 2.5
+#: Rows of scores in memory at a time: the scores, their softmax, and one that is being made.
+SCORES = 3
+
+
+def predicted_peak(
+    policies: Mapping[str, Policy], settings: Settings, rows: int, recompute: bool, tokens: int, longest: int
+) -> int:
+    """@param tokens of a policy's batch, a prompt's once @param longest sequence"""
+    models = {id(policy.model): policy.model for policy in policies.values()}
+    device = next(iter(models.values())).device
+    trained = sum(each.numel() for policy in policies.values() for each in policy.parameters.values())
+    # Gradients and both moments, in float32. Those that exist are counted twice where the process already holds them.
+    steady = _resident(device) + 12 * trained
+    work = max(_of_training(model, settings, recompute, max(longest, min(tokens, settings.trunk_tokens))) for model in models.values())
+    return int(steady + max(work, max(_of_sampling(model, rows, longest) for model in models.values())))
+
+
+def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int) -> float:
+    size = _bytes(model, settings)
+    wide = sum(each.out_features for each in _linear(model)) / _layers(model)
+    layer = tokens * KEPT * size * (wide + 4 * model.hidden_size)
+    states = tokens * size * model.hidden_size * (_layers(model) + 4)
+    scores = SCORES * 4 * model.vocabulary * min(settings.head_tokens, tokens)
+    return (states + layer if recompute else states + _layers(model) * layer) + scores
+
+
+def _of_sampling(model: Model, rows: int, longest: int) -> float:
+    config = model.whole.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    size = torch.finfo(model.dtype).bits // 8
+    # Rows grow by blocks of 128 tokens; scores are sorted and summed in float64.
+    cache = rows * (-(-longest // 128) * 128) * _layers(model) * 2 * heads * head * size
+    return cache + 40 * rows * model.vocabulary
+
+
+def _bytes(model: Model, settings: Settings) -> int:
+    return 4 if model.dtype == torch.float32 and not settings.autocast else 2
+
+
+def _linear(model: Model) -> list[torch.nn.Linear]:
+    return [each for each in model.trunk.modules() if isinstance(each, torch.nn.Linear)]
+
+
+def _layers(model: Model) -> int:
+    return model.whole.config.get_text_config().num_hidden_layers
+
+
+def _resident(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.memory_allocated(device)
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:  # no Linux
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
