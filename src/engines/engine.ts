@@ -278,6 +278,8 @@ export interface EngineCapabilities {
   readonly copy?: boolean;
   /** `top` of `forward`. Absent: false. */
   readonly top?: boolean;
+  /** `topP` below 1 of samples. Absent: true. */
+  readonly topP?: boolean;
   /** What a server has fixed or bounded. Absent: nothing. */
   readonly limits?: EngineLimits;
 }

@@ -96,9 +96,22 @@ async function enginePass(
 
 async function forward({ model, profile }: Pass, data: readonly Datum[]): Promise<LossResult> {
   const loss: Loss = { type: "cross_entropy" };
-  const request = { loss: loss.type, config: {}, data: plainData(data, loss, profile), forwardOnly: true };
+  const forwardOnly = profile.lacksForward !== true;
+  const given = forwardOnly ? data : weightless(data);
+  const request = { loss: loss.type, config: {}, data: plainData(given, loss, profile), forwardOnly };
   const outputs = await model.forwardBackward(request, {});
   return measured(data, undefined, arraysOf(data, outputs, "logprobs"));
+}
+
+/** Their gradients are zero. */
+function weightless(data: readonly Datum[]): readonly Datum[] {
+  return data.map((datum) => ({
+    ...datum,
+    continuations: datum.continuations.map(({ tokens }) => ({
+      tokens,
+      weights: new Float32Array(tokens.length),
+    })),
+  }));
 }
 
 /** Such a server cannot cancel: the gradient would be left with an unknown part of the data. */

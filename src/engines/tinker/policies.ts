@@ -9,7 +9,14 @@ import {
   parametersOf,
 } from "../../models/model-directory.ts";
 import { isPresentSync } from "../../present.ts";
-import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy, ServerLoad } from "../engine.ts";
+import type {
+  AdamOptions,
+  PolicyInfo,
+  PolicyName,
+  PolicyOptions,
+  StoredPolicy,
+  ServerLoad,
+} from "../engine.ts";
 import { checkAdapter } from "../kind.ts";
 import { parsed } from "./client/answers.ts";
 import { RemoteModel } from "./client/model.ts";
@@ -38,6 +45,8 @@ export interface Policy {
   gradients: number;
   /** The sampling session of the current weights; null: they were not published yet. */
   sampler: Promise<Sampler> | null;
+  /** Of its first step, where the server keeps it. */
+  adam?: AdamOptions;
   /** It was sampled since its weights were last published with a step. */
   isSampled: boolean;
 }
@@ -83,7 +92,7 @@ export class Policies {
   /** Some servers load weights into new models only. */
   async restore(policy: Policy, stored: StoredPolicy): Promise<void> {
     const withOptimizer = stored.saved.kind === "checkpoint";
-    const { path } = readLocation(stored.saved);
+    const path = pathOf(stored, this.#profile);
     if (this.#profile.load === "any time") return policy.model.loadWeights(path, withOptimizer);
     const before = policy.model;
     policy.model = await this.#loaded(policy.info.name, policy.origin, stored, withOptimizer);
@@ -120,7 +129,7 @@ export class Policies {
     withOptimizer: boolean,
   ): Promise<RemoteModel> {
     const made = await this.#fresh(name, origin, {});
-    if (stored !== undefined) await made.loadWeights(readLocation(stored.saved).path, withOptimizer);
+    if (stored !== undefined) await made.loadWeights(pathOf(stored, this.#profile), withOptimizer);
     return made;
   }
 
@@ -146,7 +155,7 @@ export class Policies {
     const body = { session_id: id, model_seq_id: this.#session.nextNumber(), ...more, type: path };
     const created = await this.#session.requests.run({ path, body });
     const { model_id: modelId } = parsed(schema.modelCreated, created, path);
-    return new RemoteModel(this.#session, modelId, this.#profile.encoding);
+    return new RemoteModel(this.#session, modelId, this.#profile);
   }
 
   /** A directory is known to the server by its name. @throws TroupeError `bad_model` */
@@ -201,6 +210,12 @@ export class Policies {
   }
 }
 
+/** As the server calls saved weights. */
+function pathOf({ saved }: StoredPolicy, { savesFolders = false }: Profile): string {
+  const { path } = readLocation(saved);
+  return savesFolders ? basename(path) : path;
+}
+
 function toldInfo(name: PolicyName, sizes: NonNullable<schema.ModelInfo["sizes"]>): PolicyInfo {
   return {
     name,
@@ -238,6 +253,7 @@ function loraConfig(adapter: AdapterOptions | null, { adapters, wholeModel }: Pr
   return {
     rank,
     ...(adapter === null ? {} : { seed }),
+    ...(adapters === "peft" ? { lora_alpha: alpha, lora_dropout: 0 } : {}),
     train_attn: targetModules.includes("q_proj"),
     train_mlp: targetModules.includes("up_proj"),
     train_unembed: false,

@@ -21,8 +21,11 @@ export interface Profile {
    * sums. `plain`: the protocol's own; results are computed here.
    */
   readonly data: "engine" | "plain";
-  /** How an adapter is asked for. `shape`: with its scale and projections; `parts`: attention, layer between, or both. */
-  readonly adapters: "shape" | "parts";
+  /**
+   * How an adapter is asked for. `shape`: with its scale and projections; `parts`: attention, layer between, or both;
+   * `peft`: parts, with a scale and without dropout, in PEFT's words.
+   */
+  readonly adapters: "shape" | "parts" | "peft";
   /** A model can be made from saved weights; otherwise they are loaded into a new one. */
   readonly createsFromWeights: boolean;
   /** Models can be made from what was saved for sampling, without the optimizer's state. */
@@ -31,6 +34,18 @@ export interface Profile {
   readonly savesWithModel?: boolean;
   /** Saved weights know their model and adapter; otherwise references to them say it. */
   readonly describesWeights: boolean;
+  /** Its saved weights are folders, called by name; they have the optimizer's state if that is asked for. Absent: false. */
+  readonly savesFolders?: boolean;
+  /** A request that is sent twice takes effect twice: one without an answer is not repeated. Absent: false. */
+  readonly countsRepeats?: boolean;
+  /** Models stay until the server ends. Absent: false. */
+  readonly keepsModels?: boolean;
+  /** It has no passes without gradients: those of sequences that weigh nothing take their place. Absent: false. */
+  readonly lacksForward?: boolean;
+  /** Only the learning rate of steps after a model's first one counts. Absent: false. */
+  readonly keepsAdam?: boolean;
+  /** Samples go on with padding after their end, and all say that they stopped. Absent: false. */
+  readonly padsSamples?: boolean;
   /** Requests can be cancelled. */
   readonly cancels: boolean;
   /** Generation can stop at tokens and at texts in one request. */
@@ -50,9 +65,9 @@ export interface Profile {
   readonly reduction: "sum" | "mean";
   /**
    * What a sampling session samples from: `inflight`: the model's weights at that time, on request; `snapshot`: those
-   * when it was asked for; `last`: those of the latest session of the model.
+   * when it was asked for; `last`: those of the latest session of the model; `live`: the model's weights at that time.
    */
-  readonly snapshots: "inflight" | "snapshot" | "last";
+  readonly snapshots: "inflight" | "snapshot" | "last" | "live";
   /** How a model without an adapter is asked for. */
   readonly wholeModel: "no lora_config" | "rank 0";
   /** When saved weights can be loaded into a model. */
@@ -202,9 +217,37 @@ const hosted: Profile = {
   },
 };
 
+/**
+ * open-rl with its sampler on torch (commit bfc0f090b). It samples from the 50 most probable tokens whatever is asked for,
+ * and measures norms over all of its adapters. Its loss `ppo` knows one bound for both sides, so it is replaced.
+ */
+const openRl: Profile = {
+  ...remote,
+  title: "open-rl",
+  ran: true,
+  startedBy: "anyone",
+  encoding: "json",
+  capabilities: {
+    ...capabilities,
+    topK: false,
+    topP: false,
+    limits: { adam: { clipNorm: 0 }, adapterModules: parts, servedBases: true },
+  },
+  adapters: "peft",
+  native: ["cross_entropy", "importance_sampling"],
+  snapshots: "live",
+  savesFolders: true,
+  countsRepeats: true,
+  keepsModels: true,
+  lacksForward: true,
+  keepsAdam: true,
+  padsSamples: true,
+};
+
 export const profiles = {
   troupe,
   hosted,
+  "open-rl": openRl,
   "skyrl-jax": skyrlJax,
   "skyrl-fsdp": skyrlFsdp,
 } as const satisfies Readonly<Record<string, Profile>>;

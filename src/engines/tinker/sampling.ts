@@ -73,7 +73,7 @@ async function publish(
 export function checkRequest(
   request: SampleRequest,
   info: PolicyInfo,
-  capabilities: Pick<EngineCapabilities, "topK" | "stopStrings">,
+  capabilities: Pick<EngineCapabilities, "topK" | "topP" | "stopStrings">,
 ): void {
   const { prompt, count, maxTokens, temperature, seed, topP = 1, topK = 0, stopTokens = [] } = request;
   checkTokens(prompt, "prompt");
@@ -98,15 +98,17 @@ export function checkRequest(
 
 /** @throws TroupeError `unsupported` */
 function checkSupported(
-  { topK = 0, stopStrings = [] }: SampleRequest,
-  capabilities: Pick<EngineCapabilities, "topK" | "stopStrings">,
+  { topK = 0, topP = 1, stopStrings = [] }: SampleRequest,
+  capabilities: Pick<EngineCapabilities, "topK" | "topP" | "stopStrings">,
 ): void {
   const missing =
     topK > 0 && !capabilities.topK
       ? "top-k"
-      : stopStrings.length > 0 && !capabilities.stopStrings
-        ? "stop texts"
-        : null;
+      : topP < 1 && capabilities.topP === false
+        ? "top-p"
+        : stopStrings.length > 0 && !capabilities.stopStrings
+          ? "stop texts"
+          : null;
   if (missing !== null) throw new TroupeError("unsupported", `This server does not support ${missing}.`);
 }
 
@@ -163,16 +165,33 @@ export function sequencesOf(
   request: SampleRequest,
   info: PolicyInfo,
   policyVersion: number,
+  { padsSamples = false }: Pick<Profile, "padsSamples"> = {},
 ): SampledSequence[] {
-  const sequences = incoming.isProto
+  const found = incoming.isProto
     ? understood("asample", () => protoSequences(incoming.body))
     : jsonSequences(incoming);
+  const sequences = padsSamples ? found.map((sequence) => cut(sequence, request, info)) : found;
   if (sequences.length !== request.count)
     throw new ServiceError(
       `The server returned ${sequences.length} samples; ${request.count} were asked for.`,
     );
   for (const sequence of sequences) checkSequence(sequence, request, info);
   return sequences.map((sequence) => ({ ...sequence, policyVersion }));
+}
+
+/** Ends a sequence at its first stop token. @throws ServiceError if it ended at another */
+function cut(
+  { tokens, logprobs }: Sequence,
+  { prompt, maxTokens, stopTokens = [] }: SampleRequest,
+  { maxLength }: PolicyInfo,
+): Sequence {
+  const end = tokens.findIndex((token) => stopTokens.includes(token)) + 1;
+  if (end > 0) return { tokens: tokens.slice(0, end), logprobs: logprobs.slice(0, end), stopReason: "stop" };
+  const most = Math.min(maxTokens, maxLength - prompt.length);
+  if (tokens.length >= most) return { tokens, logprobs, stopReason: "length" };
+  throw new ServiceError(
+    `The server ended a sample at the token ${tokens.at(-1)}, which is none of those at which it was to stop (${stopTokens.join(", ")}). Is the end of its model's turns that of the recipe's?`,
+  );
 }
 
 /** What is trained must not depend on a server's honesty. @throws ServiceError */

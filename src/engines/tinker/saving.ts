@@ -1,5 +1,6 @@
 /** Saves a policy's weights at its server. What it was made of is kept with the path, for servers that do not say it. */
 import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { adapterSchema, type AdapterOptions } from "../../models/adapter-options.ts";
@@ -34,9 +35,10 @@ export async function savePolicy(
   const path = await (isForSampling
     ? model.saveWeightsForSampler(unique, notes)
     : model.saveWeights(unique, notes));
-  checkSaved(path);
+  if (profile.savesFolders !== true) checkSaved(path);
+  else if (basename(path) !== unique) throw new ServiceError(`The server saved ${unique} as ${path}.`);
   const location = locationOf({
-    path,
+    path: profile.savesFolders === true ? `tinker://${model.id}/weights/${unique}` : path,
     origin: profile.describesWeights ? undefined : origin,
     server: server.owner ?? undefined,
   });
@@ -44,7 +46,11 @@ export async function savePolicy(
 }
 
 /** Other servers may reject notes. */
-function describing({ describesWeights }: Profile, notes: Readonly<Record<string, unknown>>): SaveNotes {
+function describing(
+  { describesWeights, savesFolders = false }: Profile,
+  notes: Readonly<Record<string, unknown>>,
+): SaveNotes {
+  if (savesFolders) return { include_optimizer: true };
   return describesWeights ? { user_metadata: notes } : {};
 }
 

@@ -1,6 +1,6 @@
 /**
- * The official SDK, unmodified, trains against `troupe serve`. It needs Python with `pip install tinker`:
- * TROUPE_TINKER_PYTHON, or python3. Skipped without.
+ * The official SDK, unmodified, trains against `troupe serve` with each engine. It needs Python with `pip install tinker`:
+ * TROUPE_TINKER_PYTHON, or python3. Skipped without; the engine on PyTorch also without TROUPE_TORCH_PYTHON.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
 import { startServing } from "../testing/serving.ts";
+import { python as torchPython } from "../torch/testing/interpreter.ts";
 
 const python = process.env["TROUPE_TINKER_PYTHON"] ?? "python3";
 const hasSdk = spawnSync(python, ["-c", "import tinker"], { cwd: temporaryFolder() }).status === 0;
@@ -29,13 +30,16 @@ const foundBySdk = z.looseObject({
   missing: z.array(z.string()),
 });
 
-it.skipIf(!hasSdk)(
-  "the official SDK trains, samples, scores, saves and loads",
+it.skipIf(!hasSdk).each(["local", ...(torchPython === undefined ? [] : ["torch"])])(
+  "the official SDK trains, samples, scores, saves and loads: %s",
   { timeout: 240_000 },
-  async () => {
+  async (engine) => {
     const model = await makeModel(temporaryFolder(), "tiny");
     const key = "tml-test";
-    const serving = await startServing([model], { environment: { TROUPE_SERVE_KEYS: key } });
+    const serving = await startServing([model], {
+      arguments: ["--engine", engine],
+      environment: { TROUPE_SERVE_KEYS: key },
+    });
     try {
       const { stdout } = await promisify(execFile)(python, [script, serving.url, "tiny"], {
         cwd: temporaryFolder(),

@@ -183,6 +183,7 @@ export class TinkerEngine implements Engine {
       checkAdamOptions(adam);
       checkNumbers(adam);
       checkAdam(adam, this.capabilities, this.#profile.title);
+      if (this.#profile.keepsAdam === true) keepAdam(policy, adam, this.#profile.title);
       policy.sampler = null;
       let submitted = 0;
       const onSubmitted = (): void => {
@@ -271,7 +272,7 @@ export class TinkerEngine implements Engine {
     };
     const waiting = { signal, isCancellable: this.#profile.cancels, completions };
     const found = await server.session.requests.run(outgoing, waiting);
-    return sequencesOf(found, request, info, version);
+    return sequencesOf(found, request, info, version, this.#profile);
   }
 
   #pass(
@@ -298,6 +299,18 @@ export class TinkerEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${quoted(name)}; there is: ${known}.`);
   }
+}
+
+/** @throws TroupeError `unsupported` for another than that of the first step, but for its learning rate */
+function keepAdam(policy: PlacedPolicy, adam: AdamOptions, title: string): void {
+  policy.adam ??= adam;
+  const fields = Object.keys(adam) as (keyof AdamOptions)[];
+  const changed = fields.find((field) => field !== "learningRate" && adam[field] !== policy.adam?.[field]);
+  if (changed === undefined) return;
+  throw new TroupeError(
+    "unsupported",
+    `${title} keeps the ${changed} of a policy's first step, ${policy.adam[changed]}; it cannot be ${adam[changed]} later. Give warmStart and train the same.`,
+  );
 }
 
 function nameInUse(name: string): TroupeError {

@@ -11,6 +11,7 @@ import {
 } from "../protocol/forward-backward.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed, understood, Unsettled, type Incoming } from "./answers.ts";
+import type { Profile } from "../profiles.ts";
 import type { Waiting } from "./requests.ts";
 import type { Session } from "./session.ts";
 import type { Outgoing } from "./transport.ts";
@@ -23,23 +24,29 @@ export interface LossRequest {
 }
 
 /** What is kept with saved weights, by servers that keep such notes. */
-export type SaveNotes = Pick<schema.Bodies["save_weights"], "ttl_seconds" | "user_metadata">;
+export type SaveNotes = Pick<
+  schema.Bodies["save_weights"],
+  "ttl_seconds" | "user_metadata" | "include_optimizer"
+>;
 
 /** Requests with the model's identifier and a sequence number. */
 type Numbered = "optim_step" | "save_weights" | "save_weights_for_sampler" | "load_weights";
 
+/** What its server does with requests. */
+type Habits = Pick<Profile, "encoding" | "countsRepeats" | "keepsModels">;
+
 export class RemoteModel {
   readonly id: string;
   readonly #session: Session;
-  readonly #encoding: "protobuf" | "json";
+  readonly #habits: Habits;
   #next = 1;
   /** Why its state at the server is not known; it then accepts nothing more. */
   #lost: unknown = null;
 
-  constructor(session: Session, id: string, encoding: "protobuf" | "json") {
+  constructor(session: Session, id: string, habits: Habits) {
     this.#session = session;
     this.id = id;
-    this.#encoding = encoding;
+    this.#habits = habits;
   }
 
   /**
@@ -51,7 +58,7 @@ export class RemoteModel {
     waiting: Waiting,
     onSubmitted?: () => void,
   ): Promise<readonly LossOutput[]> {
-    const chunks = chunksOf(request.data, await this.#session.open(), this.#encoding);
+    const chunks = chunksOf(request.data, await this.#session.open(), this.#habits.encoding);
     const calls = chunks.map((data) => ({ ...request, data, modelId: this.id, seqId: this.#next++ }));
     const later = calls.slice(1).map((call) => {
       const submitted = Promise.withResolvers<void>();
@@ -75,7 +82,7 @@ export class RemoteModel {
     waiting: Waiting,
     onSubmitted?: () => void,
   ): Promise<LossOutput> {
-    const isJson = this.#encoding === "json";
+    const isJson = this.#habits.encoding === "json";
     const outgoing: Outgoing = {
       path: isJson && call.forwardOnly ? "forward" : "forward_backward",
       body: isJson ? jsonOfCall(call) : encodeCall(call),
@@ -170,6 +177,7 @@ export class RemoteModel {
   }
 
   async unload(): Promise<void> {
+    if (this.#habits.keepsModels === true) return;
     const type = "unload_model";
     await this.#session.requests.run(schema.request(type, { model_id: this.id, type }));
   }
@@ -194,7 +202,8 @@ export class RemoteModel {
     if (this.#lost !== null) throw lostModel(this.#lost);
     let isSubmitted = false;
     try {
-      return await this.#session.requests.run(outgoing, waiting, () => {
+      const isOnce = this.#habits.countsRepeats === true;
+      return await this.#session.requests.run(outgoing, { ...waiting, isOnce }, () => {
         // It is submitted again if its result gets lost.
         if (!isSubmitted) onSubmitted?.();
         isSubmitted = true;

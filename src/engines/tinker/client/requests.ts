@@ -47,6 +47,8 @@ export interface Waiting {
   readonly signal?: AbortSignal | undefined;
   /** Whether the server can cancel it. */
   readonly isCancellable?: boolean;
+  /** It would take effect twice: without an answer, or without a result, it is not sent again. */
+  readonly isOnce?: boolean;
   /** Knows when the request is finished. */
   readonly completions?: Completions | undefined;
 }
@@ -61,6 +63,8 @@ interface Attempts {
   readonly isPassing: (found: Incoming) => boolean;
   /** Since when a busy server is waited for, if that is later than the first try. */
   readonly busySince: () => number;
+  /** A try that may have arrived is the last. */
+  readonly isOnce?: boolean;
 }
 
 interface Settled {
@@ -117,7 +121,7 @@ export class Requests {
   }
 
   /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError after the timeout */
-  async send(outgoing: Outgoing, signal?: AbortSignal): Promise<Incoming> {
+  async send(outgoing: Outgoing, signal?: AbortSignal, isOnce = false): Promise<Incoming> {
     const backOff = this.#backOff();
     const isPassing = (found: Incoming): boolean =>
       isTransient(found.status) ||
@@ -129,6 +133,7 @@ export class Requests {
       send: () => this.#transport.send(outgoing),
       isPassing,
       busySince: () => this.#accepted,
+      isOnce,
     });
     if (found.status < 200 || found.status >= 300) {
       const rejection = rejectionOf(found, outgoing.path);
@@ -140,7 +145,8 @@ export class Requests {
   }
 
   /** The first answer that settles something, and whether a try before it may have arrived. @throws ServiceError after the timeout; TroupeError `cancelled` */
-  async #untilSettled({ path, backOff, ending, send, isPassing, busySince }: Attempts): Promise<Settled> {
+  async #untilSettled(attempts: Attempts): Promise<Settled> {
+    const { path, backOff, ending, send, isPassing, busySince, isOnce = false } = attempts;
     let isBusy = false;
     let mayHaveArrived: ServiceError | undefined;
     let end: ServiceError | undefined;
@@ -158,7 +164,8 @@ export class Requests {
       throw failure;
     };
     const isRetried = (failure: ServiceError): boolean => {
-      if (!this.#hasAnswered && backOff.milliseconds >= this.#options.reachMilliseconds)
+      if (isOnce && !isBusy) end = failure;
+      else if (!this.#hasAnswered && backOff.milliseconds >= this.#options.reachMilliseconds)
         end = neverReached(failure);
       else if (isBusy ? backOff.isOverSince(busySince()) : backOff.isOver)
         end = exhausted(failure, path, backOff.milliseconds);
@@ -180,11 +187,12 @@ export class Requests {
 
   async #run(
     outgoing: Outgoing,
-    { signal, isCancellable = false, completions }: Waiting,
+    { signal, isCancellable = false, isOnce = false, completions }: Waiting,
     onSubmitted?: () => void,
   ): Promise<Incoming> {
     for (let tries = 0; ; tries++) {
-      const { request_id: id } = parsed(schema.submitted, await this.send(outgoing, signal), outgoing.path);
+      const accepted = await this.send(outgoing, signal, isOnce);
+      const { request_id: id } = parsed(schema.submitted, accepted, outgoing.path);
       onSubmitted?.();
       const cancel = (): void => void this.#cancel(id);
       if (isCancellable) signal?.addEventListener("abort", cancel, { once: true });
@@ -198,7 +206,7 @@ export class Requests {
       } finally {
         signal?.removeEventListener("abort", cancel);
       }
-      if (tries >= mostResubmissions)
+      if (tries >= mostResubmissions || isOnce)
         throw new ServiceError(`The server keeps losing the result of ${outgoing.path}.`);
     }
   }

@@ -205,7 +205,7 @@ it("a step whose answer is not understood was made, so the model accepts nothing
   const session = await open({}, ({ path }) => ({
     json: path === "retrieve_future" ? { metrics: "many" } : { request_id: "r" },
   }));
-  const model = new RemoteModel(session, "m", "json");
+  const model = new RemoteModel(session, "m", { encoding: "json" });
   const adam = { learningRate: 1, beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, clipNorm: 0 };
   await expect(model.optimStep(adam)).rejects.toMatchObject({ code: "service" });
   await expect(model.optimStep(adam)).rejects.toThrow("restore a checkpoint");
@@ -217,7 +217,7 @@ it("a gradient of fewer sequences than were sent is no gradient, and not made ag
     json: path === "retrieve_future" ? none : { request_id: "1" },
   });
   const session = await open({}, answer);
-  const model = new RemoteModel(session, "m", "json");
+  const model = new RemoteModel(session, "m", { encoding: "json" });
   const data = [{ tokens: Int32Array.of(1), inputs: {} }];
   const request = { loss: "cross_entropy", config: {}, data, forwardOnly: false };
   await expect(model.forwardBackward(request, {})).rejects.toThrow("0 outputs for 1 sequences");

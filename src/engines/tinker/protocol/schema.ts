@@ -139,6 +139,10 @@ export const loraConfig = z.object({
   alpha: z.number().positive().optional(),
   /** Troupe. */
   target_modules: list(z.string().max(64), 64).optional(),
+  /** open-rl. */
+  lora_alpha: z.number().optional(),
+  /** open-rl: 0.05 if it is not said. */
+  lora_dropout: z.number().optional(),
 });
 
 export const createModel = z.object({
@@ -179,6 +183,8 @@ export const saveWeights = z.object({
   seq_id: sequenceNumber,
   path: name.nullish(),
   overwrite: z.boolean().default(false),
+  /** open-rl: with the optimizer's state, which others always save. */
+  include_optimizer: z.boolean().optional(),
   ttl_seconds: lifetime,
   user_metadata: metadata,
 });

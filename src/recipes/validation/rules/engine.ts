@@ -16,6 +16,7 @@ export const engineSupport: Rule = ({ recipe, configuredEngine }) => {
   const name = `the engine \`${configuredEngine.name}\``;
   return [
     ...topK(recipe, engine, name),
+    ...topP(recipe, engine, name),
     ...trainedParts(recipe, engine, name),
     ...stopStrings(recipe, engine, name),
   ];
@@ -25,6 +26,17 @@ function topK(recipe: Recipe, engine: EngineCapabilities, name: string): readonl
   if (recipe.train.topK === 0 || engine.topK) return [];
   const problem = `${name} does not support top-k sampling`;
   return [{ path: ["train", "topK"], problem, fix: "set it to 0" }];
+}
+
+function topP({ train, evaluation }: Recipe, engine: EngineCapabilities, name: string): readonly Problem[] {
+  if (engine.topP !== false) return [];
+  return Object.entries({ train, evaluation })
+    .filter(([, sampling]) => (sampling?.topP ?? 1) < 1)
+    .map(([section]) => ({
+      path: [section, "topP"],
+      problem: `${name} does not support nucleus sampling`,
+      fix: "set it to 1",
+    }));
 }
 
 function trainedParts(recipe: Recipe, engine: EngineCapabilities, name: string): readonly Problem[] {
