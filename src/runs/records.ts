@@ -126,6 +126,11 @@ const rolloutMetrics = z.object({
   promptTokens: z.int(),
   /** By all roles, including dropped episodes. */
   sampledTokens: z.int(),
+  /**
+   * Nats per token by which the log-probabilities of sampler and trainer differ, for the same weights; of the step's first
+   * update. Absent: nothing was trained, an earlier version sampled, or the engine does not give them.
+   */
+  mismatch: z.number().optional(),
   /** The same since the start of reinforcement, including this step. */
   sampledSoFar: z.int().optional(),
 });

@@ -6,6 +6,7 @@ import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
 import type { Environment } from "../environments/environment.ts";
+import { faultyEngine, TinyEngine } from "../engines/testing/tiny-engine.ts";
 import type { RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import {
   flatStreaks,
@@ -19,6 +20,7 @@ import {
 } from "./metrics.ts";
 import { tmpdir } from "node:os";
 import { readMetrics, readResult } from "../runs/read.ts";
+import type { TrainEvent } from "./events.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
@@ -207,3 +209,36 @@ function flatStep(environment: TinyEnvironment): TinyEnvironment["step"] {
     return { ...result, rewards: Object.fromEntries(rewards) as typeof result.rewards };
   };
 }
+
+describe("a sampler whose log-probabilities are not the trainer's", () => {
+  const trained = async (logprobError: number): Promise<{ mismatches: number[]; warnings: string[] }> => {
+    const root = await fs.mkdtemp(path.join(tmpdir(), "troupe-mismatch-"));
+    const tiny = tinyRecipe({
+      warmStart: undefined,
+      train: { steps: 3, tasksPerStep: 4, learningRate: 0.01 },
+    });
+    const warnings: string[] = [];
+    const onEvent = (event: TrainEvent): void => {
+      if (event.type === "warning" && event.key === "engine") warnings.push(event.problem);
+    };
+    const engine = faultyEngine(new TinyEngine(), { logprobError });
+    await train({ ...tiny, directory: path.join(root, "run"), engine, onEvent });
+    const metrics = await readMetrics(path.join(root, "run"));
+    await fs.rm(root, { recursive: true });
+    return { mismatches: metrics.flatMap(({ rollout }) => rollout?.mismatch ?? []), warnings };
+  };
+
+  it("is seen in every step, and reported once", async () => {
+    const { mismatches, warnings } = await trained(0.5);
+    expect(mismatches.length).toBeGreaterThan(1);
+    for (const mismatch of mismatches) expect(mismatch).toBeCloseTo(0.5, 6);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/differ from the trainer's by 0\.500 nats/);
+  });
+
+  it("and one that is right is within rounding", async () => {
+    const { mismatches, warnings } = await trained(0);
+    expect(Math.max(...mismatches)).toBeLessThan(1e-6);
+    expect(warnings).toEqual([]);
+  });
+});

@@ -12,6 +12,7 @@ import { rewardBefore } from "../judges/judge-episode.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Action, Episode, EpisodeEnd } from "../rollout/episode.ts";
 import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
+import { showNumber } from "../format.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
 import { failuresOf } from "./judging.ts";
 import type { StepEpisodes } from "./state.ts";
@@ -193,6 +194,23 @@ function fixFor(others: readonly string[], { name, critic, whitening }: Algorith
   if (critic === null && whitening === null)
     return `${name} compares samples of one task or state: with tasks of mixed difficulty, reinforce-plus-plus, which compares the whole batch, or ppo, which has a critic, can learn; otherwise easier tasks, a longer warm start, or a judge of single actions`;
   return "easier tasks, a longer warm start, or a judge of single actions make rewards differ";
+}
+
+/** Half precision differs by hundredths. */
+const largestMismatch = 0.1;
+
+/** If the last step is the first of these in which sampler and trainer do not compute the same. */
+export function mismatchWarnings(metrics: readonly StepMetrics[]): readonly Warning[] {
+  const isLarge = metrics.map(({ rollout }) => (rollout?.mismatch ?? 0) > largestMismatch);
+  if (isLarge.indexOf(true) !== metrics.length - 1 || metrics.length === 0) return [];
+  const mismatch = metrics.at(-1)?.rollout?.mismatch ?? 0;
+  return [
+    {
+      key: "engine",
+      problem: `the log-probabilities of sampled tokens differ from the trainer's by ${showNumber(mismatch)} nats per token, for the same weights (rollout.mismatch)`,
+      fix: "importance weights correct small differences; so large a one is an error of the engine, or of its precision: compare with precision: float32",
+    },
+  ];
 }
 
 /** Rounding, as in the conformance kit. */

@@ -14,7 +14,7 @@ import type { Evaluation, StepMetrics, Timing } from "../runs/records.ts";
 import { saveReinforcement } from "./auxiliary.ts";
 import { lineageAfter } from "./ended.ts";
 import type { SampleAction, SampleEpisode } from "./events.ts";
-import { flatWarnings, outsideRange, patience, unusedWarning } from "./metrics.ts";
+import { flatWarnings, mismatchWarnings, outsideRange, patience, unusedWarning } from "./metrics.ts";
 import { savePolicies } from "./policies.ts";
 import { placeOf } from "./state.ts";
 import type { Run, StepEpisodes, StepRecord } from "./state.ts";
@@ -39,7 +39,7 @@ export async function recordStep(run: Run, record: StepRecord | ReinforcementRec
   run.emit({ type: "step", metrics, timing });
   if (sampled !== null) {
     show(run, metrics.step, sampled.played.episodes.slice(0, 1));
-    await reportFlatRoles(run, metrics);
+    await reportWarnings(run, metrics);
   }
   run.step = metrics.step;
   run.lineage = lineageAfter(run.lineage, metrics);
@@ -64,11 +64,12 @@ function reportRange(run: Run, episodes: readonly Episode[]): void {
   run.isRangeReported = true;
 }
 
-async function reportFlatRoles(run: Run, metrics: StepMetrics): Promise<void> {
+async function reportWarnings(run: Run, metrics: StepMetrics): Promise<void> {
   // A resumed run counts the steps before, which its records have.
   const before = run.recent ?? (await readMetrics(run.folder.layout.directory)).slice(0, -1);
   run.recent = [...before, metrics].slice(-patience - 1);
-  for (const warning of flatWarnings(run.recent, run.algorithm)) run.emit({ type: "warning", ...warning });
+  const warnings = [...flatWarnings(run.recent, run.algorithm), ...mismatchWarnings(run.recent)];
+  for (const warning of warnings) run.emit({ type: "warning", ...warning });
 }
 
 /** Takes the episodes of an evaluation one by one; they count once the evaluation is recorded. */

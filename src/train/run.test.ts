@@ -38,7 +38,7 @@ const twoPolicies = (frozen: { scout?: boolean; planner?: boolean } = {}): Parti
 });
 
 function hashEngineOptions({ environment }: Resolved): HashEngineOptions {
-  return { vocabularySize: wordsOf({ environment }).length + 6, endToken: 2 };
+  return { vocabularySize: wordsOf({ environment }).length + 6, endToken: 2, isConsistent: true };
 }
 
 function hashEngine(resolved: Resolved, onCall?: HashEngineOptions["onCall"]): HashEngine {

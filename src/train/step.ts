@@ -82,7 +82,7 @@ interface Learned {
 function figuresOf(
   { environment, algorithm }: Pick<Run, "environment" | "algorithm">,
   played: StepEpisodes,
-  { measured, credited, updated: { policies, critics } }: Learned,
+  { measured, credited, updated: { policies, critics, mismatch } }: Learned,
   sampledSoFar: number,
 ): Pick<StepMetrics, "policies" | "critics" | "rollout"> {
   const known = Object.entries(policies).map(([name, metrics]) => [
@@ -95,6 +95,7 @@ function figuresOf(
     rollout: {
       ...rolloutMetrics(played, credited),
       ...unusedRewards(environment, played.episodes, algorithm),
+      ...(mismatch === undefined ? {} : { mismatch }),
       sampledSoFar,
     },
   };

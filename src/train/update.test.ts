@@ -1,7 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Datum, LossResult } from "../engines/engine.ts";
-import { adamAt, updatePolicy, type OptimizerSettings, minibatchesOf, learningRateAt } from "./update.ts";
+import type { Continuation, Datum, LossResult } from "../engines/engine.ts";
+import {
+  adamAt,
+  mismatchOf,
+  updatePolicy,
+  type OptimizerSettings,
+  minibatchesOf,
+  learningRateAt,
+} from "./update.ts";
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
@@ -235,4 +242,27 @@ test("warm-up rises linearly and never starts at 0", () => {
 
 test("a stage of one step has the full learning rate", () => {
   expect(rates({ ...base, schedule: "cosine", steps: 1 })).toEqual([1]);
+});
+
+test("the mismatch is the mean absolute difference of the log-probabilities, without masked tokens", () => {
+  const continuation = (logprobs: number[], mask?: number[]): Continuation => ({
+    tokens: Int32Array.from(logprobs, () => 1),
+    logprobs: Float32Array.from(logprobs),
+    ...(mask === undefined ? {} : { mask: Float32Array.from(mask) }),
+  });
+  const data = (...continuations: Continuation[]): Datum[] => [
+    { policy: "p", prompt: Int32Array.of(1), continuations },
+  ];
+  const one = {
+    data: data(continuation([-1, -2]), continuation([-3])),
+    result: { logprobs: [Float32Array.of(-1.5, -1), Float32Array.of(-3)] },
+  };
+  const masked = {
+    data: data(continuation([-1, 0], [1, 0])),
+    result: { logprobs: [Float32Array.of(-1.25, -9)] },
+  };
+  expect(mismatchOf([one])).toEqual({ mismatch: 0.5 });
+  expect(mismatchOf([one, masked])).toEqual({ mismatch: 1.75 / 4 });
+  expect(mismatchOf([])).toEqual({});
+  expect(mismatchOf([{ ...one, result: { logprobs: [] } }])).toEqual({});
 });

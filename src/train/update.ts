@@ -15,6 +15,8 @@ import type { Run } from "./state.ts";
 export interface Updated {
   readonly policies: Readonly<Record<string, PolicyMetrics>>;
   readonly critics: Readonly<Record<string, CriticMetrics>>;
+  /** RolloutMetrics has it. */
+  readonly mismatch?: number;
 }
 
 /** Policies and critics are updated concurrently: the data of each was computed before any of them changed. */
@@ -28,6 +30,7 @@ export async function update(
   const { critic } = algorithm;
   const settings = recipe.train;
   const common = { signal: interrupts.changing };
+  const firsts = new Map<string, FirstPass>();
   const policies = forEachPolicy(trained, (policy) => {
     const own = credited.filter(({ action }) => action.policy === policy);
     const batches = minibatchesOf({ settings, root }, policy, stageStep, own);
@@ -37,6 +40,7 @@ export async function update(
       loss: algorithm.objective.loss,
       batches: batches.map((batch) => toData(batch, algorithm, signals)),
       adam: adamAt(settings, stageStep, recipe.policies[policy]?.learningRate),
+      onFirstPass: (first) => firsts.set(policy, first),
     });
   });
   const updateCritic = async (name: string, term: CriticTerm): Promise<CriticMetrics> => {
@@ -54,7 +58,36 @@ export async function update(
   const names = criticsOf(recipe, critic).map(({ name }) => name);
   const critics = forEachPolicy(names, (name) => updateCritic(name, critic as CriticTerm));
   await settleAll<unknown>([policies, critics]);
-  return { policies: await policies, critics: await critics };
+  const updated = { policies: await policies, critics: await critics };
+  // Log-probabilities of an earlier version say nothing about the sampler.
+  if (signals.proximal !== undefined) return updated;
+  return { ...updated, ...mismatchOf([...trained].flatMap((policy) => firsts.get(policy) ?? [])) };
+}
+
+/** Data before the first change of a policy by a step, and what the trainer says of them. */
+export interface FirstPass {
+  readonly data: readonly Datum[];
+  readonly result: Pick<LossResult, "logprobs">;
+}
+
+/**
+ * How much the log-probabilities of the sampler and the trainer differ for the same tokens and weights: the mean absolute
+ * difference per token. Absent: the engine does not give them.
+ */
+export function mismatchOf(firsts: readonly FirstPass[]): { readonly mismatch?: number } {
+  let [total, tokens] = [0, 0];
+  for (const { data, result } of firsts) {
+    const continuations = data.flatMap((datum) => datum.continuations);
+    for (const [index, { logprobs: sampled = [], mask }] of continuations.entries()) {
+      const found = result.logprobs[index] ?? [];
+      for (let token = 0; token < Math.min(sampled.length, found.length); token++) {
+        if (mask?.[token] === 0) continue;
+        total += Math.abs((found[token] ?? 0) - (sampled[token] ?? 0));
+        tokens += 1;
+      }
+    }
+  }
+  return tokens === 0 ? {} : { mismatch: total / tokens };
 }
 
 /** Runs the work for every policy, or critic, concurrently. */
@@ -140,6 +173,7 @@ export interface Update {
   readonly batches: readonly (readonly Datum[])[];
   readonly adam: AdamOptions;
   readonly signal?: AbortSignal | undefined;
+  readonly onFirstPass?: (first: FirstPass) => void;
 }
 
 /** Adam's options at a step of the stage, counted from 1; a policy's own learning rate overrides the stage's. */
@@ -152,7 +186,7 @@ export function adamAt(settings: OptimizerSettings, step: number, learningRate?:
 /** @throws TroupeError `bad_recipe` if the gradient is no longer a number: later steps could not repair the weights */
 export async function updatePolicy(
   engine: Pick<Engine, "forwardBackward" | "optimStep">,
-  { policy, loss, batches, adam, signal }: Update,
+  { policy, loss, batches, adam, signal, onFirstPass }: Update,
 ): Promise<PolicyMetrics> {
   const cancellable = signal === undefined ? {} : { signal };
   // All are submitted at once, so that the engine never waits for the loop.
@@ -170,6 +204,8 @@ export async function updatePolicy(
     if (!isFinite) throw diverged(policy, result.loss, adam);
     results.push(result);
   }
+  const [data, result] = [batches.find((batch) => batch.length > 0), results[0]];
+  if (data !== undefined && result !== undefined) onFirstPass?.({ data, result });
   return { ...summary(results, adam.learningRate), tokens: trainedTokens(batches.flat()) };
 }
 

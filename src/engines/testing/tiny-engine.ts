@@ -351,12 +351,14 @@ export interface FaultOptions {
   /** Most turns of the event loop by which a call, and its result, is delayed. Default: 0. */
   readonly delay?: number;
   readonly onFailure?: (verb: Verb) => unknown;
+  /** Added to each log-probability of a sample: it is wrong by so much. Default: 0. */
+  readonly logprobError?: number;
 }
 
 /** An engine behind a bad network: results arrive late and out of order, and some calls are lost. */
 export function faultyEngine(
   engine: Engine,
-  { seed = 1, failing = 0, delay = 0, onFailure }: FaultOptions = {},
+  { seed = 1, failing = 0, delay = 0, onFailure, logprobError = 0 }: FaultOptions = {},
 ): Engine {
   const generator = generatorOf(rootKey(seed));
   const wait = async (): Promise<void> => {
@@ -370,6 +372,9 @@ export function faultyEngine(
       throw new ServiceError(`${verb}: the connection was lost.`);
     }
     const answer = await call();
+    if (verb === "sample" && logprobError !== 0)
+      for (const { logprobs } of answer as readonly SampledSequence[])
+        logprobs.set(logprobs.map((one) => one + logprobError));
     await wait();
     return answer;
   });

@@ -32,6 +32,8 @@ interface HashPolicy {
 }
 
 export interface HashEngineOptions {
+  /** Samples have the log-probabilities that passes give. Default: −1 for every token. */
+  readonly isConsistent?: boolean;
   readonly vocabularySize: number;
   readonly endToken: number;
   /** What it claims to compute with; without effect. */
@@ -81,6 +83,7 @@ export class HashEngine implements Engine {
     const policy = this.#policy(request.policy);
     await tick(options?.signal);
     this.#options.onCall?.("sample", request.policy);
+    const { isConsistent = false } = this.#options;
     const root = keyAt(rootKey(request.seed), policy.weights, ...request.prompt);
     return Array.from({ length: request.count }, (_, index) => {
       const generator = generatorOf(childKey(root, index));
@@ -89,7 +92,9 @@ export class HashEngine implements Engine {
       tokens[length - 1] = policy.endToken;
       return {
         tokens,
-        logprobs: new Float32Array(length).fill(-1),
+        logprobs: isConsistent
+          ? pseudoValues(policy.weights, request.prompt, tokens)
+          : new Float32Array(length).fill(-1),
         stopReason: "stop",
         policyVersion: policy.version,
       };

@@ -151,7 +151,8 @@ export function rewardParts(metrics: StepMetrics): string[] {
  */
 export function trustParts(metrics: StepMetrics): string[] {
   const policies = Object.entries(metrics.policies);
-  return policies.map(([name, { entropy, kl }]) => {
+  const { mismatch = 0 } = metrics.rollout ?? {};
+  const ofPolicies = policies.map(([name, { entropy, kl }]) => {
     const whose = policies.length > 1 ? `${name} ` : "";
     if (kl === undefined) return `${whose}no update`;
     const shown = [
@@ -160,7 +161,11 @@ export function trustParts(metrics: StepMetrics): string[] {
     ];
     return whose + shown.join("  ");
   });
+  return mismatch < shownMismatch ? ofPolicies : [...ofPolicies, `mismatch ${showNumber(mismatch)}`];
 }
+
+/** Of sampler and trainer, in nats per token. Rounding is below. */
+const shownMismatch = 0.01;
 
 const moments = { before: "before training", during: "at step", after: "after training" } as const;
 
