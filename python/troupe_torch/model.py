@@ -43,7 +43,7 @@ class Model:
         self.take(whole.to(device).eval().requires_grad_(False))
         if narrow:
             keep_narrow(whole)
-        _prove(self)
+        _proved(self)
 
     def take(self, whole: nn.Module) -> None:
         self.whole = whole
@@ -90,7 +90,7 @@ def _config(directory: Path) -> PretrainedConfig:
         raise EngineError("bad_model", f"{directory}/config.json: {_first_line(error)}") from error
     # Dropout has no place in a policy gradient: the probabilities must be those that sampled.
     for key, value in config.to_dict().items():
-        if (key.endswith(("dropout", "pdrop", "drop_rate", "layerdrop"))) and isinstance(value, float):
+        if "drop" in key and isinstance(value, float):
             setattr(config, key, 0.0)
     if getattr(config, "quantization_config", None) is not None:
         raise EngineError("bad_model", f"{directory} is quantised; use its float weights")
@@ -122,6 +122,9 @@ def _load(directory: Path, config: PretrainedConfig, dtype: torch.dtype, critic:
         )
     except EngineError:
         raise
+    except KeyError as error:
+        what = "has an attention of its own" if error.args == (attention.NAME,) else f"lacks {_first_line(error)}"
+        raise EngineError("unsupported", f"{directory}: its architecture in transformers {what}") from error
     except Exception as error:  # transformers has many ways to reject a directory
         raise EngineError("bad_model", f"{directory} cannot be loaded: {_first_line(error)}") from error
     lost = sorted(str(name) for name in report["missing_keys"] if not (critic and str(name).startswith("lm_head")))
@@ -139,7 +142,11 @@ def _first_line(error: BaseException) -> str:
 
 
 class _Given(nn.Module):
-    """Stands for a trunk whose states are known."""
+    """Stands for a trunk whose states are known; also for the part of it that some heads ask (OPT)."""
+
+    @property
+    def decoder(self) -> nn.Module:
+        return self
 
     def forward(self, *_: Any, inputs_embeds: Tensor, **__: Any) -> BaseModelOutputWithPastAndCrossAttentions:
         return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=inputs_embeds)
@@ -151,6 +158,22 @@ def _head_of(whole: nn.Module) -> nn.Module:
     head._modules = dict(whole._modules)
     head._modules[whole.base_model_prefix] = _Given()
     return head
+
+
+def _proved(model: Model) -> None:
+    try:
+        _prove(model)
+    except EngineError as error:
+        raise EngineError(error.code, f"{model.directory}: {error}") from error
+    except (AttributeError, TypeError, KeyError, IndexError, NotImplementedError) as error:
+        kind = type(model.whole).__name__
+        raise EngineError(
+            "unsupported",
+            f"{model.directory}: {kind} does not work as a trunk and a head, so this engine cannot train it "
+            f"({type(error).__name__}: {_first_line(error)})",
+        ) from error
+    finally:
+        model.whole.eval()
 
 
 @torch.no_grad()
@@ -169,6 +192,8 @@ def _prove(model: Model) -> None:
     if middle <= prompt or middle >= length:
         return
     own = _own_scores(model, tokens)
+    # Layers are computed again in training mode only, which must not change a number.
+    model.whole.train()
     positions = torch.arange(length, device=model.device)
     places = torch.cat([positions[:prompt], positions[prompt:middle], positions[prompt:length]])
     packed = torch.cat([tokens[:middle], tokens[prompt:length]])
@@ -208,7 +233,7 @@ def _compare(model: Model, found: Tensor, expected: Tensor, what: str) -> None:
     kind = type(model.whole).__name__
     raise EngineError(
         "unsupported",
-        f"{model.directory}: {kind} computes other scores for {what} than on its own (they differ by "
+        f"{kind} computes other scores for {what} than on its own (they differ by "
         f"{difference:.3g}), so this engine cannot train it",
     )
 

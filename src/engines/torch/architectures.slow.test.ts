@@ -21,31 +21,58 @@ describe.skipIf(python === undefined)("architectures of transformers", () => {
     execFileSync(python ?? "", [script, join(fixtures, "llama", "data.json"), folder], { stdio: "ignore" });
   }, 900_000);
 
-  it.each(["gemma3", "gemma2", "phi", "phi3", "gpt2"])(
-    "%s: log-probabilities, gradients, samples",
-    async (name) => {
-      const expected = await openSafetensors(join(folder, name, "expected.safetensors"));
-      const engine = openShared();
-      await engine.createPolicy({ name: "p", model: join(folder, name) });
-      const { logprobs } = await engine.forward(data);
-      for (const [index, found] of logprobs.entries())
-        expect(difference(found, await readTensor(expected, `logprobs.${index}`))).toBeLessThan(1e-4);
-      const { loss } = await engine.forwardBackward(data, { type: "cross_entropy" });
-      expect(difference([loss], await readTensor(expected, "cross_entropy.loss"))).toBeLessThan(1e-4);
-      expect(await farGradients(engine, expected, "cross_entropy.gradient.")).toEqual([]);
-      await engine.optimStep("p", adam);
-      const asked = request({ count: 20, maxTokens: 20 });
-      const sampled = await engine.sample(asked);
-      const again = await engine.forward([
-        { policy: "p", prompt: asked.prompt, continuations: sampled.map(({ tokens }) => ({ tokens })) },
-      ]);
-      for (const [index, each] of sampled.entries())
-        expect(difference(again.logprobs[index] ?? [], each.logprobs)).toBeLessThan(1e-4);
-      const alone = await engine.sample({ ...asked, count: 1 });
-      expect(alone[0]).toEqual(sampled[0]);
-      await engine.close();
-    },
-  );
+  it.each([
+    "gemma3",
+    "gemma2",
+    "phi",
+    "phi3",
+    "gpt2",
+    "olmo2",
+    "granite",
+    "stablelm",
+    "gpt_neox",
+    "starcoder2",
+    "cohere",
+    "glm4",
+    "smollm3",
+    "biogpt",
+  ])("%s: log-probabilities, gradients, samples, export", async (name) => {
+    const expected = await openSafetensors(join(folder, name, "expected.safetensors"));
+    const engine = openShared();
+    await engine.createPolicy({ name: "p", model: join(folder, name) });
+    const { logprobs } = await engine.forward(data);
+    for (const [index, found] of logprobs.entries())
+      expect(difference(found, await readTensor(expected, `logprobs.${index}`))).toBeLessThan(1e-4);
+    const { loss } = await engine.forwardBackward(data, { type: "cross_entropy" });
+    expect(difference([loss], await readTensor(expected, "cross_entropy.loss"))).toBeLessThan(1e-4);
+    expect(await farGradients(engine, expected, "cross_entropy.gradient.")).toEqual([]);
+    await engine.optimStep("p", adam);
+    const asked = request({ count: 20, maxTokens: 20 });
+    const sampled = await engine.sample(asked);
+    const again = await engine.forward([
+      { policy: "p", prompt: asked.prompt, continuations: sampled.map(({ tokens }) => ({ tokens })) },
+    ]);
+    for (const [index, each] of sampled.entries())
+      expect(difference(again.logprobs[index] ?? [], each.logprobs)).toBeLessThan(1e-4);
+    const alone = await engine.sample({ ...asked, count: 1 });
+    expect(alone[0]).toEqual(sampled[0]);
+    const exported = join(folder, `${name}-exported`);
+    await engine.export("p", exported);
+    await engine.createPolicy({ name: "q", model: exported });
+    const ofQ = (await engine.forward(data.map((datum) => ({ ...datum, policy: "q" })))).logprobs;
+    expect(ofQ).toEqual((await engine.forward(data)).logprobs);
+    await engine.close();
+  });
+
+  it.each([
+    ["qwen3_moe", /Qwen3MoeForCausalLM does not work as a trunk and a head/],
+    ["gpt_oss", /gpt_oss: its attention has sinks/],
+  ])("%s is rejected", async (name, message) => {
+    const engine = openShared();
+    const create = () => engine.createPolicy({ name: "p", model: join(folder, name) });
+    expect(await failure("unsupported", create)).toMatch(message);
+    await engine.close();
+  });
 
   it("an adapter is trained on the layers that a model has", async () => {
     const engine = openShared();
