@@ -18,6 +18,7 @@ from . import attention
 from .attention import Packed, Piece, Rows, laid_out
 from .errors import EngineError
 from .frozen import is_stored_in_bfloat16, keep_narrow
+from .quantised import quantise
 
 CRITIC = "ForTokenClassification"
 
@@ -25,9 +26,19 @@ transformers.utils.logging.disable_progress_bar()
 
 
 class Model:
-    """`critic`: whether the directory holds a critic, which has no scores. @param frozen its weights are never trained"""
+    """
+    `critic`: whether the directory holds a critic, which has no scores. `size`: the number of its parameters.
+    @param frozen its weights are never trained
+    """
 
-    def __init__(self, directory: Path, dtype: torch.dtype, device: torch.device, frozen: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        dtype: torch.dtype,
+        device: torch.device,
+        frozen: bool = False,
+        in_4_bits: bool = False,
+    ) -> None:
         self.directory = directory
         self.source = read_json(directory / "config.json")
         self.critic = any(str(name).endswith(CRITIC) for name in self.source.get("architectures") or [])
@@ -38,9 +49,13 @@ class Model:
         self.dtype = dtype
         self.hidden_size: int = config.hidden_size
         files = {path for path, _ in stored_tensors(directory, "model").values()}
-        narrow = frozen and dtype == torch.float32 and is_stored_in_bfloat16(files)
+        narrow = frozen and not in_4_bits and dtype == torch.float32 and is_stored_in_bfloat16(files)
         whole = _load(directory, config, torch.bfloat16 if narrow else dtype, self.critic)
-        self.take(whole.to(device).eval().requires_grad_(False))
+        whole.eval().requires_grad_(False)
+        self.size = sum(each.numel() for each in whole.parameters())
+        if in_4_bits:
+            quantise(whole.base_model, dtype)
+        self.take(whole.to(device))
         if narrow:
             keep_narrow(whole)
         _proved(self)

@@ -32,6 +32,7 @@ from .policy import (
     write_optimizer,
     write_weights,
 )
+from .quantised import bitsandbytes, scale_bytes
 from .sampler import Sampler, Sequence, as_engine_error, request_of
 
 Arrays = Mapping[str, np.ndarray]
@@ -58,6 +59,9 @@ class Worker:
             torch.set_num_threads(options["threads"])
         try:
             self._device = _device(options["device"])
+            self._in_4_bits = options["quantise"] == "nf4"
+            if self._in_4_bits:
+                bitsandbytes()
         except EngineError as error:
             writer.write({"id": 0, "error": {"code": error.code, "message": str(error)}})
             sys.exit(1)
@@ -76,7 +80,8 @@ class Worker:
         self._bases: dict[str, Base] = {}
         versions = {"python": sys.version.split()[0], "torch": torch.__version__, "transformers": transformers.__version__}
         threads = torch.get_num_threads()
-        self._writer.write({"id": 0, "device": _describe(self._device), "precision": wanted, "threads": threads, **versions})
+        precision = f"{wanted}, bases in 4 bits" if self._in_4_bits else wanted
+        self._writer.write({"id": 0, "device": _describe(self._device), "precision": precision, "threads": threads, **versions})
 
     def run(self) -> None:
         while True:
@@ -103,7 +108,7 @@ class Worker:
         tensors = [each for model in models.values() for each in model.whole.parameters()]
         tensors += [each.grad for policy in policies for each in policy.parameters.values() if each.grad is not None]
         tensors += [each for policy in policies for held in policy.moments.values() for each in held.values()]
-        return sum(each.nbytes for each in tensors)
+        return sum(each.nbytes + scale_bytes(each) for each in tensors)
 
     def _handle(self, header: dict[str, Any], arrays: Arrays) -> None:
         verb, own = header["verb"], header["id"]
@@ -149,7 +154,7 @@ class Worker:
         for parameter in policy.parameters.values():
             parameter.requires_grad_(True)
         trained = sum(each.numel() for each in policy.parameters.values())
-        frozen = 0 if adapter is None else sum(each.numel() for each in _own_parameters(policy.model))
+        frozen = 0 if adapter is None else policy.model.size
         return {
             "parameters": trained + frozen,
             "trainableParameters": trained,
@@ -159,6 +164,12 @@ class Worker:
         }, {}
 
     def _whole(self, header: Mapping[str, Any], directory: Path) -> tuple[Policy, list[str]]:
+        if self._in_4_bits:
+            raise EngineError(
+                "unsupported",
+                f"the policy {header['name']} is a whole model, which cannot be trained in 4 bits; give it an adapter, or "
+                "remove `quantise`",
+            )
         model = Model(directory, torch.float32, self._device)
         _check_head(model, header["valueHead"])
         model.recompute_layers(self._recomputes(model))
@@ -201,7 +212,8 @@ class Worker:
         key = str(place.resolve())
         base = self._bases.get(key)
         if base is None:
-            base = self._bases[key] = Base(Model(place, self._dtype, self._device, frozen=True))
+            model = Model(place, self._dtype, self._device, frozen=True, in_4_bits=self._in_4_bits)
+            base = self._bases[key] = Base(model)
             base.model.recompute_layers(self._recomputes(base.model))
         base.users += 1
         return base.model
@@ -385,11 +397,6 @@ def copy_of(model: Model) -> Model:
     with torch.no_grad():
         found.take(copy.deepcopy(model.whole).requires_grad_(False))
     return found
-
-
-def _own_parameters(model: Model) -> list[nn.Parameter]:
-    """Without those of adapters."""
-    return [each for name, each in model.whole.named_parameters() if ".pairs." not in name]
 
 
 def _layer_name(policy: str) -> str:

@@ -1,12 +1,13 @@
 /** `troupe engine install`: Python packages that an engine computes with. */
 import { Argument, Command, Option } from "commander";
-import { installTorch, torchRequirements, type TorchBuild } from "../engines/open.ts";
+import { installTorch, quantiseRequirement, torchRequirements, type TorchBuild } from "../engines/open.ts";
 import { showText } from "../format.ts";
 import { printJson, printLines, printNote } from "./print.ts";
 
 interface InstallOptions {
   readonly build: TorchBuild;
   readonly python?: string;
+  readonly quantise?: boolean;
   readonly json?: boolean;
 }
 
@@ -23,9 +24,10 @@ export function engineCommand(): Command {
         .default("default"),
     )
     .option("--python <path>", "interpreter to install for (default: python3)")
+    .option("--quantise", `also ${quantiseRequirement}, for \`engine.quantise=nf4\``)
     .option("--json", "print one JSON document")
-    .action(async (_: string, { build, python, json }: InstallOptions) => {
-      const installed = await installTorch({ build, python, ...(json === true ? {} : { onLine }) });
+    .action(async (_: string, { build, python, quantise, json }: InstallOptions) => {
+      const installed = await installTorch({ build, python, quantise, ...(json === true ? {} : { onLine }) });
       if (json === true) return printJson({ engine: "torch", ...installed });
       const state = installed.alreadyDone ? "already installed" : "installed";
       printLines([

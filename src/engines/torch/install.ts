@@ -23,6 +23,9 @@ export const torchRequirements = [
   "numpy>=2,<3",
 ] as const;
 
+/** For `quantise: nf4`. python/troupe_torch/quantised.py has the same. */
+export const quantiseRequirement = "bitsandbytes==0.50.2";
+
 export type TorchBuild = "default" | "cpu";
 
 /** PyTorch's own index has a build without CUDA's libraries, a fifth of the size. */
@@ -83,6 +86,8 @@ export interface TorchInstallOptions {
   readonly python?: string | undefined;
   readonly root?: string;
   readonly build?: TorchBuild;
+  /** Also what `quantise: nf4` needs, now or later. */
+  readonly quantise?: boolean | undefined;
   readonly onLine?: (line: string) => void;
 }
 
@@ -94,8 +99,12 @@ export async function installTorch(
   options: TorchInstallOptions = {},
 ): Promise<InstalledTorch & { readonly alreadyDone: boolean }> {
   const { root = cacheRoot(), python = "python3", build = "default", onLine = () => {} } = options;
+  const more = options.quantise === true ? [quantiseRequirement] : [];
   const there = installedTorch(root);
-  if (there !== null) return { ...there, alreadyDone: true };
+  if (there !== null) {
+    if (more.length > 0) await add(there.folder, { requirements: more, onLine });
+    return { ...there, alreadyDone: true };
+  }
   const version = await supportedVersion(python);
   const folder = environmentFolder(root);
   const parent = path.dirname(folder);
@@ -103,7 +112,8 @@ export async function installTorch(
   const lock = await acquireLock(parent);
   try {
     rmSync(folder, { recursive: true, force: true });
-    await fill(folder, python, { requirements: torchRequirements, flags: indexes[build], onLine });
+    const requirements = [...torchRequirements, ...more];
+    await fill(folder, python, { requirements, flags: indexes[build], onLine });
     writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version })}\n`);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
@@ -134,6 +144,10 @@ async function fill(folder: string, python: string, packages: Packages): Promise
   await makeEnvironment(python, folder).catch((error: Error) => {
     throw failed(`no virtual environment can be created in ${folder}: ${error.message}`);
   });
+  await add(folder, packages);
+}
+
+async function add(folder: string, packages: Packages): Promise<void> {
   await fillEnvironment(folder, packages).catch((error: Error) => {
     throw failed(
       `pip cannot install ${packages.requirements.join(" ")}: ${error.message}\npip uses the index of your configuration (pip config list, PIP_INDEX_URL); repeat the command once it can be reached`,

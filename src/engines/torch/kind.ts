@@ -1,5 +1,6 @@
 /** The engine `torch` for recipes: PyTorch in a process of its own, on the GPU where there is one. */
 import { z } from "zod";
+import type { EngineCapabilities } from "../engine.ts";
 import type { EngineKind } from "../kind.ts";
 import { torchPython } from "./install.ts";
 import { torchCapabilities, TorchEngine } from "./torch-engine.ts";
@@ -18,6 +19,12 @@ export const torchSettings = z.strictObject({
     .default("auto")
     .describe(
       "Of matrix products and of frozen bases; auto: bfloat16 on a GPU. Trained weights stay float32.",
+    ),
+  quantise: z
+    .enum(["none", "nf4"])
+    .default("none")
+    .describe(
+      "nf4: bases below adapters are stored in 4 bits, by bitsandbytes; policies are adapters then, not whole models.",
     ),
   threads: z.int().min(0).max(256).default(0).describe("On the CPU; 0: one per core."),
   deterministic: z
@@ -60,9 +67,17 @@ export const torchSettings = z.strictObject({
 
 export type TorchSettings = z.output<typeof torchSettings>;
 
+function capabilitiesWith({ quantise }: Pick<TorchSettings, "quantise">): EngineCapabilities {
+  return { ...torchCapabilities, wholeModel: quantise === "none" };
+}
+
 export const torchKind = {
   options: torchSettings,
-  capabilities: () => torchCapabilities,
+  capabilities: capabilitiesWith,
+  variant: ({ quantise }) => (quantise === "none" ? "" : ` with \`quantise: ${quantise}\``),
   open: ({ python, timeoutSeconds, ...settings }, { log }) =>
-    new TorchEngine(new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log })),
+    new TorchEngine(
+      new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log }),
+      capabilitiesWith(settings),
+    ),
 } satisfies EngineKind<TorchSettings>;

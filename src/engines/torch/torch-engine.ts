@@ -98,7 +98,7 @@ interface Policy {
 }
 
 export class TorchEngine implements Engine {
-  readonly capabilities = torchCapabilities;
+  readonly capabilities: EngineCapabilities;
   /** A worker that has ended has lost its policies: nothing is gained by asking it again. */
   readonly retries = true;
   readonly #worker: EngineWorker;
@@ -109,7 +109,8 @@ export class TorchEngine implements Engine {
   #copies = 0;
   #isClosed = false;
 
-  constructor(worker: EngineWorker) {
+  constructor(worker: EngineWorker, capabilities: EngineCapabilities = torchCapabilities) {
+    this.capabilities = capabilities;
     this.#worker = worker;
   }
 

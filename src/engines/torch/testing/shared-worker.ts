@@ -11,7 +11,7 @@ import { TorchWorker } from "../worker.ts";
 export { python };
 
 /** A worker of its own, in float32 on one thread of the CPU. */
-export function startWorker(changes: object = {}, log?: string): TorchWorker {
+export function startWorker(changes: object = {}, log?: string, interpreter = python): TorchWorker {
   const {
     python: _,
     timeoutSeconds,
@@ -22,7 +22,7 @@ export function startWorker(changes: object = {}, log?: string): TorchWorker {
     threads: 1,
     ...changes,
   });
-  return new TorchWorker({ python: python ?? "python3", settings, timeoutSeconds, log });
+  return new TorchWorker({ python: interpreter ?? "python3", settings, timeoutSeconds, log });
 }
 
 const idle: TorchWorker[] = [];

@@ -13,7 +13,7 @@ import type { Problem, Rule, Subject } from "../rule.ts";
 export const engineSupport: Rule = ({ recipe, configuredEngine }) => {
   if (configuredEngine === undefined) return [];
   const { capabilities: engine } = configuredEngine;
-  const name = `the engine \`${configuredEngine.name}\``;
+  const name = configuredEngine.title;
   return [
     ...topK(recipe, engine, name),
     ...topP(recipe, engine, name),
@@ -40,12 +40,18 @@ function topP({ train, evaluation }: Recipe, engine: EngineCapabilities, name: s
 }
 
 function trainedParts(recipe: Recipe, engine: EngineCapabilities, name: string): readonly Problem[] {
-  return Object.entries(recipe.policies).flatMap(([policy, { adapter }]) => {
+  const problems: Problem[] = Object.entries(recipe.policies).flatMap(([policy, { adapter }]) => {
     if (adapter ? engine.adapters : engine.wholeModel) return [];
     const problem = `${name} does not support training ${adapter ? "adapters" : "whole models"}`;
     const fix = adapter ? "remove `adapter`" : "give the policy an `adapter`";
     return [{ path: ["policies", policy], problem, fix }];
   });
+  // A server that has its bases from the beginning has a message of its own (engineLimits).
+  if (recipe.warmStart?.teach === "bases" && !engine.wholeModel && engine.limits?.servedBases !== true) {
+    const problem = `${name} does not support training whole models, as bases are`;
+    problems.push({ path: ["warmStart", "teach"], problem, fix: "use `teach: policies`" });
+  }
+  return problems;
 }
 
 function stopStrings(recipe: Recipe, engine: EngineCapabilities, name: string): readonly Problem[] {
