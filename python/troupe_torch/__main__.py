@@ -29,12 +29,22 @@ except (OSError, AttributeError):
 
 import json  # noqa: E402
 import queue  # noqa: E402
+import re  # noqa: E402
 import struct  # noqa: E402
+from importlib import import_module  # noqa: E402
 from typing import Any  # noqa: E402
+
+#: Older ones lack what is called here. `engine install` installs those with which it is tested.
+OLDEST = {"numpy": (2, 0), "safetensors": (0, 4), "torch": (2, 5), "transformers": (5, 0)}
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
+    for package, version in OLDEST.items():
+        problem = _problem(package, version)
+        if problem is not None:
+            _reject(f"{sys.executable} {problem}")
+            sys.exit(1)
     try:
         from .frames import Message, Writer, read_message
 
@@ -42,10 +52,21 @@ def main() -> None:
         cancelled: set[int] = set()
         threading.Thread(target=_read, args=(read_message, requests, cancelled), daemon=True).start()
         from .worker import Worker
-    except Exception as error:  # a package that is missing, too old, or whose libraries do not load
+    except Exception as error:  # a version that this was not written for
         _reject(f"{sys.executable} cannot import what the engine needs ({type(error).__name__}: {error})")
         raise
     Worker(options, requests, cancelled, Writer(_out)).run()
+
+
+def _problem(package: str, oldest: tuple[int, int]) -> str | None:
+    """What is wrong with it: it is missing, its libraries do not load, it is too old."""
+    expected = f"{package} {oldest[0]}.{oldest[1]} or newer is needed"
+    try:
+        version = str(import_module(package).__version__)
+    except Exception as error:
+        return f"cannot import {package} ({type(error).__name__}: {error}); {expected}"
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    return None if numbers >= oldest else f"has {package} {version}; {expected}"
 
 
 def _reject(problem: str) -> None:

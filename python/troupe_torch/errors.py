@@ -4,6 +4,12 @@ from __future__ import annotations
 
 
 class EngineError(Exception):
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, discarded: bool = False) -> None:
         super().__init__(message)
         self.code = code
+        #: The gradients of the verb's policies are zero now.
+        self.discarded = discarded
+
+
+class HalfDone(Exception):
+    """A change failed when some weights had theirs. The worker ends: a new one has the state before it."""

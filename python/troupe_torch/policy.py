@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from .errors import EngineError
+from .errors import EngineError, HalfDone
 from .model import CRITIC, Model, read_into, stored_tensors
 
 MOMENTS = ("moment1", "moment2")
@@ -90,22 +91,41 @@ def adam_step(policy: Policy, adam: Mapping[str, float]) -> float:
             "bad_model",
             f'policy "{policy.name}": the gradient is not finite; the weights are unchanged and the gradient is zero '
             "now. Lower the learning rate or set a clip norm",
+            discarded=True,
         )
-    policy.steps += 1
+    # The largest allocation of a step comes before the first weight changes.
+    for name in policy.parameters:
+        policy.moment("moment1", name), policy.moment("moment2", name)
     clip = adam["clipNorm"] / (norm + 1e-6) if 0 < adam["clipNorm"] < norm else 1.0
-    beta1, beta2, rate = adam["beta1"], adam["beta2"], adam["learningRate"]
-    correction1, correction2 = 1 - beta1**policy.steps, 1 - beta2**policy.steps
-    for name, parameter in policy.parameters.items():
-        gradient = gradients.get(name)
-        gradient = torch.zeros_like(parameter) if gradient is None else gradient.float() * clip
-        mean, square = policy.moment("moment1", name), policy.moment("moment2", name)
-        mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
-        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        change = (mean / correction1) / ((square / correction2).sqrt_() + adam["epsilon"])
-        parameter.sub_(change.add_(parameter, alpha=adam["weightDecay"]).mul_(rate))
+    with whole_or_ended(policy):
+        for name, parameter in policy.parameters.items():
+            gradient = gradients.get(name)
+            gradient = torch.zeros_like(parameter) if gradient is None else gradient.float() * clip
+            _adam_change(policy, name, gradient, adam)
+        policy.steps += 1
     policy.version += 1
     policy.zero_gradients()
     return norm
+
+
+def _adam_change(policy: Policy, name: str, gradient: Tensor, adam: Mapping[str, float]) -> None:
+    beta1, beta2 = adam["beta1"], adam["beta2"]
+    correction1, correction2 = 1 - beta1 ** (policy.steps + 1), 1 - beta2 ** (policy.steps + 1)
+    mean, square = policy.moment("moment1", name), policy.moment("moment2", name)
+    mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
+    square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+    change = (mean / correction1) / ((square / correction2).sqrt_() + adam["epsilon"])
+    parameter = policy.parameters[name]
+    parameter.sub_(change.add_(parameter, alpha=adam["weightDecay"]).mul_(adam["learningRate"]))
+
+
+@contextmanager
+def whole_or_ended(policy: Policy) -> Iterator[None]:
+    """Of a change that was interrupted, as by a lack of memory, nobody knows which weights have it."""
+    try:
+        yield
+    except Exception as error:
+        raise HalfDone(f"{policy.name} was left half changed: {type(error).__name__}: {error}") from error
 
 
 def _check(adam: Mapping[str, float]) -> None:
@@ -168,13 +188,14 @@ def restore(policy: Policy, directory: Path, optimizer: Path | None, version: in
     """Everything is checked before the first number changes."""
     stored = checked(policy, directory)
     moments = None if optimizer is None else _checked_moments(policy, optimizer)
-    read_into(policy.parameters, stored)
-    if moments is not None and optimizer is not None:
-        with safe_open(optimizer, "pt") as file:
-            for kind in MOMENTS:
-                for name in policy.parameters:
-                    policy.moment(kind, name).copy_(file.get_tensor(f"{kind}.{name}"))
-        policy.steps = moments
+    with whole_or_ended(policy):
+        read_into(policy.parameters, stored)
+        if moments is not None and optimizer is not None:
+            with safe_open(optimizer, "pt") as file:
+                for kind in MOMENTS:
+                    for name in policy.parameters:
+                        policy.moment(kind, name).copy_(file.get_tensor(f"{kind}.{name}"))
+            policy.steps = moments
     policy.zero_gradients()
     policy.version = version
 

@@ -355,9 +355,22 @@ class Sampler:
         return left
 
 
+#: What the allocators of CPUs and GPUs say; only some have a type of their own.
+NO_MEMORY = ("allocate memory", "not enough memory", "out of memory", "bad_alloc", "ALLOC_FAILED")
+#: What needs less memory, by verb.
+SMALLER = {
+    "sampling": "engine.rows or engine.cacheBytes",
+    "forward": "engine.trunkTokens or engine.headTokens",
+    "forwardBackward": "engine.trunkTokens or engine.headTokens",
+}
+
+
 def as_engine_error(error: Exception, what: str) -> EngineError:
     if isinstance(error, EngineError):
         return error
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "not enough memory" in str(error):
-        return EngineError("no_memory", f"{what} ran out of memory ({str(error).splitlines()[0][:300]})")
-    return EngineError("internal", f"{what}: {type(error).__name__}: {str(error)[:1000]}")
+    text = str(error)
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(each in text for each in NO_MEMORY):
+        advice = f"lower {SMALLER[what]}" if what in SMALLER else "use adapters or a smaller model"
+        said = next(iter(text.splitlines()), "no details")[:300]
+        return EngineError("no_memory", f"{what} ran out of memory and changed nothing: {advice} ({said})")
+    return EngineError("internal", f"{what}: {type(error).__name__}: {text[:1000]}")

@@ -17,7 +17,7 @@ import transformers
 from torch import nn
 
 from .adapters import AdaptedLinear, add_adapter, remove_adapter
-from .errors import EngineError
+from .errors import EngineError, HalfDone
 from .frames import Message, Writer
 from .memory import predicted_peak
 from .model import Model, read_into, stored_tensors
@@ -124,13 +124,16 @@ class Worker:
                 return
             result, found = getattr(self, f"_verb_{verb}")(header, arrays)
             self._writer.write({"id": own, "memoryBytes": self._memory(), **result}, found)
+        except HalfDone:
+            raise
         except Exception as error:
             if not isinstance(error, EngineError):
                 traceback.print_exc()
             self._fail(own, as_engine_error(error, verb))
 
     def _fail(self, own: int, error: EngineError) -> None:
-        self._writer.write({"id": own, "error": {"code": error.code, "message": str(error)}})
+        found = {"code": error.code, "message": str(error), "discarded": error.discarded}
+        self._writer.write({"id": own, "error": found})
 
     def _policy(self, name: str) -> Policy:
         policy = self._policies.get(name)
@@ -322,9 +325,12 @@ class Worker:
         except Exception as error:
             for policy in policies:
                 policy.zero_gradients()
-                if policy.name in before and not (isinstance(error, EngineError) and error.code == "cancelled"):
-                    for name, gradient in before[policy.name].items():
-                        policy.parameters[name].grad = gradient
+            if isinstance(error, EngineError) and error.code == "cancelled":
+                error.discarded = True
+                raise
+            for policy in policies:
+                for name, gradient in before.get(policy.name, {}).items():
+                    policy.parameters[name].grad = gradient
                     policy.accumulated = True
             raise
         return _summed(made), found

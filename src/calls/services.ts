@@ -15,7 +15,7 @@ export interface ServiceUse {
   readonly seconds: number;
   /** Of the slowest attempt. */
   readonly slowest: number;
-  /** Why the last question without an answer has none. Absent: all have one. */
+  /** Why the last question without an answer has none, or what ended its last attempt. Absent: all have one. */
   readonly lastProblem?: string;
   /** Only questions with a problem were counted: no share can be told. Absent: all were. */
   readonly onlyProblems?: true;
@@ -113,8 +113,8 @@ export class Service {
   }
 
   /** Another attempt begins, of work that retries by itself. */
-  retried(): void {
-    this.#add({ retries: 1 });
+  retried(problem?: string): void {
+    this.#add({ retries: 1, ...(problem === undefined ? {} : { lastProblem: problem }) });
   }
 
   /** Counts work that retries by itself. @throws whatever the work throws */

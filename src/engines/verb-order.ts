@@ -148,7 +148,8 @@ function changesOf(lines: readonly Line[]): readonly Change[] {
   return lines.flatMap(({ change }) => change ?? []);
 }
 
-async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+/** @throws TroupeError `cancelled` */
+export async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(new TroupeError("cancelled", "Cancelled before it started."));
   if (signal.aborted) abort();

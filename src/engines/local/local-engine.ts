@@ -386,6 +386,8 @@ export class LocalEngine implements Engine {
       const table = vocabularyBytes(model.directory, model.description.shape.vocabularySize);
       return native.setTokenBytes(job, model.name, table);
     });
+    // A file that could not be read may be readable the next time.
+    model.tokenBytes.catch(() => delete model.tokenBytes);
     return model.tokenBytes;
   }
 }

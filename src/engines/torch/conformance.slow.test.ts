@@ -4,7 +4,7 @@ import { makeModel, temporaryFolder, vocabularySize, words } from "../../models/
 import { engineChecks } from "../conformance.ts";
 import { retryingEngine } from "../retrying.ts";
 import { faultyEngine } from "../testing/tiny-engine.ts";
-import { openShared, python } from "./testing/shared-worker.ts";
+import { openMortal, openShared, python } from "./testing/shared-worker.ts";
 
 const atOnce = { retries: 100, firstDelay: 0, longestDelay: 0, sleep: () => Promise.resolve() };
 
@@ -13,6 +13,7 @@ const engines = {
   "the torch engine with late results": () => faultyEngine(openShared(), { delay: 5 }),
   "the torch engine with random failures, with retries": () =>
     retryingEngine(faultyEngine(openShared(), { delay: 2, failing: 0.2 }), atOnce),
+  "the torch engine whose workers end": () => openMortal(0.05),
 };
 
 describe.skipIf(python === undefined)("conformance", () => {

@@ -5,6 +5,7 @@
 import { endianness } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { TroupeError } from "../../errors.ts";
+import { showText } from "../../format.ts";
 
 export type FrameArray = Int32Array | Float32Array | Uint8Array;
 
@@ -100,7 +101,8 @@ function nextHeader(held: Chunks): Awaited | null {
   const start = held.peek(4);
   if (start === null) return null;
   const length = start.readUInt32LE();
-  if (length > longestHeader) throw new Error(`it wrote what is no message (a header of ${length} bytes)`);
+  if (length > longestHeader)
+    throw new Error(`it wrote what is no message: ${showText(held.start().toString(), 200)}`);
   const text = held.peek(4 + length);
   if (text === null) return null;
   held.take(4 + length);
@@ -137,6 +139,11 @@ class Chunks {
     const whole = Buffer.concat(this.#chunks);
     this.#chunks = [whole];
     return whole.subarray(0, count);
+  }
+
+  /** For messages. */
+  start(): Buffer {
+    return this.#chunks[0]?.subarray(0, 200) ?? Buffer.alloc(0);
   }
 
   take(count: number): Buffer | null {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { EngineCapabilities } from "../engine.ts";
 import type { EngineKind } from "../kind.ts";
 import { torchPython } from "./install.ts";
+import { LastingWorker } from "./lasting-worker.ts";
 import { torchCapabilities, TorchEngine } from "./torch-engine.ts";
 import { TorchWorker } from "./worker.ts";
 
@@ -75,9 +76,9 @@ export const torchKind = {
   options: torchSettings,
   capabilities: capabilitiesWith,
   variant: ({ quantise }) => (quantise === "none" ? "" : ` with \`quantise: ${quantise}\``),
-  open: ({ python, timeoutSeconds, ...settings }, { log }) =>
-    new TorchEngine(
-      new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log }),
-      capabilitiesWith(settings),
-    ),
+  open: ({ python: given, timeoutSeconds, ...settings }, { log }) => {
+    const python = torchPython(given);
+    const start = () => new TorchWorker({ python, settings, timeoutSeconds, log });
+    return new TorchEngine(new LastingWorker(start), capabilitiesWith(settings));
+  },
 } satisfies EngineKind<TorchSettings>;

@@ -62,7 +62,7 @@ import {
 import { vocabularyBytes } from "../vocabulary-bytes.ts";
 import { VerbOrder } from "../verb-order.ts";
 import type { FrameArray } from "./frames.ts";
-import type { TorchWorker } from "./worker.ts";
+import type { LastingWorker } from "./lasting-worker.ts";
 
 export const torchCapabilities: EngineCapabilities = {
   wholeModel: true,
@@ -81,7 +81,7 @@ export const torchCapabilities: EngineCapabilities = {
   top: true,
 };
 
-type EngineWorker = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
+type EngineWorker = Pick<LastingWorker, "ready" | "memoryBytes" | "ask" | "saved" | "close">;
 
 interface Policy {
   readonly name: PolicyName;
@@ -99,7 +99,7 @@ interface Policy {
 
 export class TorchEngine implements Engine {
   readonly capabilities: EngineCapabilities;
-  /** A worker that has ended has lost its policies: nothing is gained by asking it again. */
+  /** The worker does: alone, a new one would have no policies. */
   readonly retries = true;
   readonly #worker: EngineWorker;
   readonly #order = new VerbOrder();
@@ -230,6 +230,7 @@ export class TorchEngine implements Engine {
       await checkReplaceable(file);
       await this.#write(policy, pathOf(place));
       await this.#worker.ask("writeOptimizer", { name, file });
+      this.#worker.saved(name, pathOf(place), file, policy.version);
       return savedPolicy("checkpoint", place, policy.version);
     });
   }
@@ -350,6 +351,8 @@ export class TorchEngine implements Engine {
     const { name, base, info } = policy;
     policy.tokenBytes ??= (async () =>
       this.#worker.ask("tokenBytes", { name }, vocabularyBytes(base, info.vocabularySize)))();
+    // A file that could not be read may be readable the next time.
+    policy.tokenBytes.catch(() => delete policy.tokenBytes);
     return policy.tokenBytes;
   }
 

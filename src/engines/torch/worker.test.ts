@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failure, temporaryFolder } from "../../models/test-model.ts";
-import { TorchEngine } from "./torch-engine.ts";
+import { LastingWorker } from "./lasting-worker.ts";
 import { TorchWorker } from "./worker.ts";
 
 const folder = temporaryFolder();
@@ -26,6 +26,23 @@ function framed(header: object): string {
   const text = JSON.stringify(header);
   const length = text.length.toString(8).padStart(3, "0");
   return `printf '\\${length}\\000\\000\\000${text}'`;
+}
+
+const whole = { numpy: "2.1.0", safetensors: "0.8.0", torch: "2.15.0+cpu", transformers: "5.24.0" };
+
+/** A Python whose packages have nothing but a version; a text with spaces is their code. */
+async function whatIsWrong(packages: Readonly<Record<string, string>>): Promise<string> {
+  const fakes = join(folder, `packages-${++scripts}`);
+  for (const [name, version] of Object.entries(packages)) {
+    mkdirSync(join(fakes, name), { recursive: true });
+    const code = version.includes(" ") ? version : `__version__ = "${version}"`;
+    writeFileSync(join(fakes, name, "__init__.py"), `${code}\n`);
+  }
+  // Without the packages of this machine, but with the worker's folder.
+  const worker = started(interpreter(`PYTHONPATH="$PYTHONPATH:${fakes}" exec python3 -S "$@"`));
+  const problem = await failure("no_engine", () => worker.ready);
+  await worker.close();
+  return problem;
 }
 
 describe("a worker that does not start", () => {
@@ -58,6 +75,32 @@ describe("a worker that does not start", () => {
     await worker.close();
   });
 
+  it("from a directory", async () => {
+    const problem = await failure("no_engine", async () => started(folder).ready);
+    expect(problem).toContain(folder);
+    expect(problem).toMatch(/could not be started/);
+  });
+
+  it("that prints before the worker does", async () => {
+    const worker = started(interpreter("echo Welcome to Python; sleep 60"));
+    expect(await failure("no_engine", () => worker.ready)).toMatch(/what is no message.*Welcome to Python/);
+    await worker.close();
+  });
+
+  it("without PyTorch, with one that is too old, or broken", async () => {
+    const { torch: _, ...others } = whole;
+    expect(await whatIsWrong(others)).toMatch(
+      /cannot import torch .*No module named 'torch'.*engine install torch/,
+    );
+    expect(await whatIsWrong({ ...whole, torch: "1.13.1" })).toMatch(
+      /has torch 1\.13\.1; torch 2\.5 or newer is needed/,
+    );
+    expect(await whatIsWrong({ ...whole, transformers: "4.57.0" })).toMatch(/has transformers 4\.57\.0/);
+    expect(await whatIsWrong({ ...whole, torch: "raise OSError('libcudart.so.13')" })).toMatch(
+      /cannot import torch \(OSError: libcudart\.so\.13\)/,
+    );
+  });
+
   it("that hangs", async () => {
     const worker = started(interpreter("sleep 60"), { timeoutSeconds: 1 });
     expect(await failure("no_engine", () => worker.ready)).toMatch(
@@ -72,13 +115,51 @@ describe("a worker that has started", () => {
     const worker = started(
       interpreter(`${framed({ id: 0, device: "cpu" })}; head -c 1 >/dev/null; kill -9 $$`),
     );
-    const engine = new TorchEngine(worker);
-    expect(await failure("service", () => engine.removePolicy("p").catch(askDirectly))).toMatch(/SIGKILL/);
+    await worker.ready;
     expect(await failure("service", () => worker.ask("remove", {}))).toMatch(/SIGKILL/);
-    await engine.close();
-    async function askDirectly(): Promise<void> {
-      await worker.ask("remove", {});
-    }
+    expect(await failure("service", () => worker.ask("remove", {}))).toMatch(/SIGKILL/);
+    await worker.close();
+  });
+
+  it("and ends again and again: after three in the same verb, that is an error", async () => {
+    let starts = 0;
+    const ends = interpreter(
+      `${framed({ id: 0, device: "cpu" })}; head -c 1 >/dev/null; echo no luck >&2; kill -9 $$`,
+    );
+    const worker = new LastingWorker(() => {
+      starts += 1;
+      return started(ends);
+    });
+    const problem = await failure("service", () => worker.ask("optimStep", { name: "p" }));
+    expect(problem).toMatch(/3 workers ended in optimStep, .*SIGKILL.*no luck.*lower engine\.trunkTokens/s);
+    expect(starts).toBe(3);
+    await worker.close();
+  });
+
+  it("and cannot be started again on the same device: nothing is computed on another", async () => {
+    let starts = 0;
+    const worker = new LastingWorker(() => {
+      const hello = framed({ id: 0, device: starts++ === 0 ? "a GPU" : "cpu" });
+      return started(interpreter(`${hello}; head -c 1 >/dev/null; exit 3`));
+    });
+    const problem = /another device \(cpu; before: a GPU\)/;
+    expect(await failure("service", () => worker.ask("remove", { name: "p" }))).toMatch(problem);
+    expect(await failure("service", () => worker.ask("remove", { name: "p" }))).toMatch(problem);
+    expect(starts).toBe(2);
+    await worker.close();
+  });
+
+  it("and is stopped: another one is asked", async () => {
+    let starts = 0;
+    const worker = new LastingWorker(() => {
+      const isFirst = starts++ === 0;
+      const then = isFirst ? "kill -STOP $$" : `head -c 1 >/dev/null; ${framed({ id: 1 })}; sleep 60`;
+      return started(interpreter(`${framed({ id: 0 })}; ${then}`), { timeoutSeconds: isFirst ? 1 : 60 });
+    });
+    await worker.ready;
+    await worker.ask("remove", { name: "p" });
+    expect(starts).toBe(2);
+    await worker.close();
   });
 
   it("and hangs in a verb", async () => {

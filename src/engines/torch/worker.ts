@@ -68,9 +68,9 @@ export class TorchWorker {
   /** @throws TroupeError `no_engine` if there is no such program */
   constructor({ python, settings, log, timeoutSeconds }: WorkerOptions) {
     const group = startGroup({
-      run: [python, "-P", "-u", "-m", "troupe_torch", JSON.stringify(settings)],
+      run: [python, "-u", "-m", "troupe_torch", JSON.stringify(settings)],
       directory: process.cwd(),
-      env: { ...passedOn(variables), PYTHONPATH: folder, PYTHONNOUSERSITE: "1" },
+      env: { ...passedOn(variables), PYTHONPATH: folder, PYTHONNOUSERSITE: "1", PYTHONSAFEPATH: "1" },
     });
     if (group instanceof Error) throw noPython(python, group.message);
     this.#group = group;
@@ -143,14 +143,14 @@ export class TorchWorker {
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#rest();
     if (error === undefined) given?.resolve({ header, arrays });
-    else given?.reject(new TroupeError(error.code, sentence(error.message)));
+    else given?.reject(rejection(error));
   }
 
   #ended(python: string, problem: string | null, written: string): void {
     const text = showText(written.trim().slice(-longestQuote), longestQuote);
     const wrote = text === "" ? "" : ` It last wrote: ${text}`;
     const what = `The worker of the engine \`torch\` (${python}) ended: ${problem ?? "it exited"}.${wrote}`;
-    // One that has worked may work again; its policies are gone, so the run must resume from its checkpoint.
+    // After one that has worked, another may (lasting-worker.ts).
     this.#failure ??= this.#isReady ? new ServiceError(what) : new TroupeError("no_engine", what);
     this.#rest();
     for (const { given } of this.#pending.values()) given.reject(this.#failure);
@@ -180,6 +180,15 @@ export class TorchWorker {
 interface RemoteError {
   readonly code: ErrorCode;
   readonly message: string;
+  /** Its policies have no gradients now. */
+  readonly discarded?: boolean;
+}
+
+/** A verb was rejected, or cancelled, and the gradients of its policies are zero. */
+export class GradientsDiscarded extends TroupeError {}
+
+function rejection({ code, message, discarded = false }: RemoteError): TroupeError {
+  return new (discarded ? GradientsDiscarded : TroupeError)(code, sentence(message));
 }
 
 function sentence(text: string): string {

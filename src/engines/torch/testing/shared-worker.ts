@@ -2,8 +2,11 @@
  * Engines of tests on few workers, one after the other: importing PyTorch takes seconds. Tests that need it are skipped
  * without TROUPE_TORCH_PYTHON, an interpreter with PyTorch and transformers.
  */
+import { ServiceError } from "../../../errors.ts";
+import { drawFloat, generatorOf, rootKey } from "../../../random.ts";
 import { atEndOfFile } from "../../../test-end.ts";
 import { torchSettings } from "../kind.ts";
+import { LastingWorker, type WorkerProcess } from "../lasting-worker.ts";
 import { python } from "./interpreter.ts";
 import { TorchEngine } from "../torch-engine.ts";
 import { TorchWorker } from "../worker.ts";
@@ -40,6 +43,7 @@ export function openShared(): TorchEngine {
   const worker = idleWorker();
   let isClosed = false;
   return new TorchEngine({
+    saved: () => undefined,
     get ready() {
       return worker.ready;
     },
@@ -52,6 +56,68 @@ export function openShared(): TorchEngine {
       isClosed = true;
       await worker.ask("clear", {});
       idle.push(worker);
+    },
+  });
+}
+
+/**
+ * The same with processes that end in a share of the verbs, before or after these have had their effect. It is one
+ * process that forgets everything, because importing PyTorch takes seconds.
+ */
+export function openMortal(share: number): TorchEngine {
+  const worker = idleWorker();
+  const generator = generatorOf(rootKey(11));
+  const forgetting = new Set<Promise<unknown>>();
+  /** Verbs that the process before has answered: most processes live long enough to repeat them. */
+  let answered = 0;
+  const start = (): WorkerProcess => {
+    const end = Promise.withResolvers<never>();
+    end.promise.catch(() => undefined);
+    const ready = Promise.all(forgetting).then(() => worker.ready);
+    const die = (): void => {
+      if (isOver) return;
+      isOver = true;
+      forgetting.add(worker.ask("clear", {}));
+      end.reject(new ServiceError("The worker ended."));
+    };
+    let isOver = false;
+    let spared = drawFloat(generator) < 0.7 ? answered : 0;
+    answered = 0;
+    const ask: WorkerProcess["ask"] = async (...given) => {
+      if (isOver) return end.promise;
+      const drawn = spared-- > 0 ? 1 : drawFloat(generator);
+      if (drawn < share / 2) die();
+      if (isOver) return end.promise;
+      const answer = await Promise.race([worker.ask(...given), end.promise]);
+      answered += 1;
+      if (drawn < share) die();
+      return isOver ? end.promise : answer;
+    };
+    return {
+      ready,
+      get memoryBytes() {
+        return worker.memoryBytes;
+      },
+      ask,
+      close: async () => {
+        die();
+        await Promise.all(forgetting);
+      },
+    };
+  };
+  const lasting = new LastingWorker(start);
+  let isClosed = false;
+  return new TorchEngine({
+    ready: lasting.ready,
+    get memoryBytes() {
+      return lasting.memoryBytes;
+    },
+    ask: (...given) => lasting.ask(...given),
+    saved: (...given) => lasting.saved(...given),
+    close: async () => {
+      await lasting.close();
+      if (!isClosed) idle.push(worker);
+      isClosed = true;
     },
   });
 }

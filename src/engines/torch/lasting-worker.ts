@@ -1,0 +1,144 @@
+/**
+ * A worker that outlives its process. When that has ended (it crashed, was killed, ran out of memory, hung), another one is
+ * started and repeats what changed its policies (journal.ts); then whatever had no answer is asked again. Samples have
+ * seeds, and on the processor passes give the same bits again: results are those of a worker that never ended.
+ */
+import { Service } from "../../calls/services.ts";
+import { ServiceError, TroupeError } from "../../errors.ts";
+import { showBytes } from "../../format.ts";
+import type { PolicyName } from "../engine.ts";
+import { unlessAborted } from "../verb-order.ts";
+import type { FrameArray } from "./frames.ts";
+import { checkFiles, filesOf, Journal, type Change } from "./journal.ts";
+import { GradientsDiscarded, type Answer, type TorchWorker } from "./worker.ts";
+
+export type WorkerProcess = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
+
+/** A verb in which so many processes end is given up. */
+const mostEnds = 3;
+/** Data since the last checkpoint. With more, a process that ends is not replaced. */
+const mostBytes = 2 ** 31;
+
+const advice =
+  "If it was killed for want of memory, lower engine.trunkTokens, engine.headTokens, engine.rows or engine.cacheBytes.";
+
+export class LastingWorker {
+  /** What the first process runs on. @throws TroupeError `no_engine` */
+  readonly ready: Promise<Answer>;
+  readonly #start: () => WorkerProcess;
+  readonly #service = new Service("engine", { onlyProblems: true });
+  readonly #journal = new Journal();
+  /** Why no other process can have its policies. Null: one can. */
+  #lost: string | null = null;
+  #process: WorkerProcess;
+  /** Once it has the policies. */
+  #restored: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  /** @param start called at once, and after each end */
+  constructor(start: () => WorkerProcess) {
+    this.#start = start;
+    this.#process = start();
+    this.ready = this.#process.ready;
+    this.ready.catch(() => undefined);
+  }
+
+  get memoryBytes(): number {
+    return this.#process.memoryBytes;
+  }
+
+  /** @throws TroupeError what the verb was rejected with; `service` if processes end again and again, or cannot be replaced */
+  async ask(
+    verb: string,
+    header: Readonly<Record<string, unknown>>,
+    arrays: Readonly<Record<string, FrameArray>> = {},
+    signal?: AbortSignal,
+  ): Promise<Answer> {
+    for (let ends = 1; ; ends++) {
+      const process = this.#process;
+      try {
+        await (signal === undefined ? this.#restored : unlessAborted(this.#restored, signal));
+        const files = filesOf(header);
+        const answer = await process.ask(verb, header, arrays, signal);
+        this.#keep({ verb, header, arrays, files });
+        return answer;
+      } catch (error) {
+        if (error instanceof GradientsDiscarded) this.#discardGradients(header);
+        if (!(error instanceof ServiceError) || this.#isClosed) throw error;
+        if (ends === mostEnds || this.#lost !== null) throw this.#givenUp(verb, ends, error);
+        this.#restart(process, error.message);
+      }
+    }
+  }
+
+  /** A checkpoint of the policy is complete: a new process begins with it. */
+  saved(name: PolicyName, directory: string, optimizer: string, version: number): void {
+    this.#journal.saved(name, directory, optimizer, version);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#process.close();
+  }
+
+  #keep(change: Change): void {
+    if (this.#lost !== null) return;
+    this.#journal.add(change);
+    if (this.#journal.bytes <= mostBytes) return;
+    this.#lost = `the data since the last checkpoint are more than ${showBytes(mostBytes)} and were not kept; lower checkpoint.every`;
+    this.#journal.clear();
+  }
+
+  #discardGradients(header: Readonly<Record<string, unknown>>): void {
+    const names = (header["policies"] ?? [header["name"]]) as readonly PolicyName[];
+    for (const name of new Set(names))
+      this.#keep({ verb: "zeroGradients", header: { name }, arrays: {}, files: {} });
+  }
+
+  #givenUp(verb: string, ends: number, error: ServiceError): ServiceError {
+    this.#service.ended("failed", error.message);
+    const what =
+      this.#lost === null
+        ? `${ends} workers ended in ${verb}, one after the other; the last: ${error.message} ${advice}`
+        : `${error.message} Another worker cannot take its place in ${verb}: ${this.#lost}.`;
+    return new ServiceError(what, { cause: error });
+  }
+
+  /** By the first of those whose process has ended; the others wait for the same new one. */
+  #restart(ended: WorkerProcess, problem: string): void {
+    if (this.#process !== ended) return;
+    this.#service.retried(problem);
+    this.#process = this.#start();
+    this.#restored = this.#repeat(this.#process);
+    this.#restored.catch(() => undefined);
+  }
+
+  async #repeat(process: WorkerProcess): Promise<void> {
+    try {
+      const found = await process.ready.catch((cause: Error) => {
+        throw new ServiceError(cause.message, { cause });
+      });
+      checkSame((await this.ready).header, found.header);
+      for (const { verb, header, arrays, files } of this.#journal.changes) {
+        checkFiles(files);
+        await process.ask(verb, header, arrays);
+      }
+    } catch (error) {
+      await process.close();
+      if (error instanceof ServiceError) throw error;
+      // The same would happen again.
+      const { message } = error as Error;
+      this.#lost ??= message.replace(/\.$/, "");
+      throw new ServiceError("The worker ended.", { cause: error });
+    }
+  }
+}
+
+/** A GPU that is lost must not become a processor in silence. */
+function checkSame(first: Answer["header"], found: Answer["header"]): void {
+  const fields = ["device", "precision", "threads", "python", "torch", "transformers"];
+  const other = fields.find((field) => first[field] !== found[field]);
+  if (other === undefined) return;
+  const [before, now] = [String(first[other]), String(found[other])];
+  throw new TroupeError("no_engine", `it has another ${other} (${now}; before: ${before})`);
+}

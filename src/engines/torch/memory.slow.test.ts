@@ -1,0 +1,58 @@
+/** The worker gets no more memory in the middle of a verb. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
+import type { Datum } from "../engine.ts";
+import { LastingWorker } from "./lasting-worker.ts";
+import { python, startWorker } from "./testing/shared-worker.ts";
+import { TorchEngine } from "./torch-engine.ts";
+
+const weight = "model.embed_tokens.weight";
+
+function datum(continuations: number): Datum {
+  const all = Array.from({ length: continuations }, (_, index) => ({
+    tokens: Int32Array.from({ length: 8 }, (__, token) => 3 + ((index + token) % 6)),
+  }));
+  return { policy: "p", prompt: Int32Array.of(3, 4, 5), continuations: all };
+}
+
+/** Bytes of addresses that the process may have. */
+function limit(pid: number, bytes: number | "unlimited"): void {
+  execFileSync("prlimit", [`--pid=${pid}`, `--as=${bytes}:unlimited`]);
+}
+
+function sizeOf(pid: number): number {
+  const [, kilobytes] = /VmSize:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return 1024 * Number(kilobytes);
+}
+
+describe.skipIf(python === undefined || process.platform !== "linux")("without memory", () => {
+  it("a pass changes nothing, and says what to lower", async () => {
+    const model = await makeModel(temporaryFolder(), "model");
+    let pid = 0;
+    const engine = new TorchEngine(
+      new LastingWorker(() => {
+        const worker = startWorker({ trunkTokens: 200_000 });
+        pid = worker.pid ?? 0;
+        return worker;
+      }),
+    );
+    await engine.createPolicy({ name: "p", model });
+    await engine.forwardBackward([datum(2)], { type: "cross_entropy" });
+    const read = async (): Promise<Float32Array[]> => [
+      await engine.readTensor("p", "weight", weight),
+      await engine.readTensor("p", "gradient", weight),
+    ];
+    const [before, own] = [await read(), pid];
+    limit(pid, sizeOf(pid) + 2 ** 22);
+    const problem = await failure("no_memory", () =>
+      engine.forwardBackward([datum(20_000)], { type: "cross_entropy" }),
+    );
+    expect(problem).toMatch(/changed nothing: lower engine\.trunkTokens/);
+    limit(pid, "unlimited");
+    expect(await read()).toEqual(before);
+    expect(pid).toBe(own);
+    await engine.close();
+  });
+});
