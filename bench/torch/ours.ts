@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { torchSettings } from "../../src/engines/torch/kind.ts";
 import { torchPython } from "../../src/engines/torch/install.ts";
 import { TorchEngine } from "../../src/engines/torch/torch-engine.ts";
+import { LastingWorker } from "../../src/engines/torch/lasting-worker.ts";
 import { TorchWorker } from "../../src/engines/torch/worker.ts";
 import type { AdapterOptions } from "../../src/models/adapter-options.ts";
 
@@ -32,7 +33,7 @@ const { python, timeoutSeconds, ...settings } = torchSettings.parse({
   ...work.settings,
 });
 const worker = new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log: "/dev/stderr" });
-const engine = new TorchEngine(worker);
+const engine = new TorchEngine(new LastingWorker(() => worker));
 for (const name of names) await engine.createPolicy({ name, model: work.model, adapter: work.adapter });
 const status = (pid: number, key: string): number =>
   1024 * Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);

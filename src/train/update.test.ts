@@ -244,15 +244,16 @@ test("a stage of one step has the full learning rate", () => {
   expect(rates({ ...base, schedule: "cosine", steps: 1 })).toEqual([1]);
 });
 
+const continuation = (logprobs: number[], mask?: number[]): Continuation => ({
+  tokens: Int32Array.from(logprobs, () => 1),
+  logprobs: Float32Array.from(logprobs),
+  ...(mask === undefined ? {} : { mask: Float32Array.from(mask) }),
+});
+const data = (...continuations: Continuation[]): Datum[] => [
+  { policy: "p", prompt: Int32Array.of(1), continuations },
+];
+
 test("the mismatch is the mean absolute difference of the log-probabilities, without masked tokens", () => {
-  const continuation = (logprobs: number[], mask?: number[]): Continuation => ({
-    tokens: Int32Array.from(logprobs, () => 1),
-    logprobs: Float32Array.from(logprobs),
-    ...(mask === undefined ? {} : { mask: Float32Array.from(mask) }),
-  });
-  const data = (...continuations: Continuation[]): Datum[] => [
-    { policy: "p", prompt: Int32Array.of(1), continuations },
-  ];
   const one = {
     data: data(continuation([-1, -2]), continuation([-3])),
     result: { logprobs: [Float32Array.of(-1.5, -1), Float32Array.of(-3)] },
