@@ -48,13 +48,16 @@ function machine() {
 
 async function engine(
   type: "local" | "torch",
-): Promise<{ readonly description: string } | { readonly problem: string }> {
+): Promise<
+  | { readonly description: string; readonly arithmetic: Readonly<Record<string, string>> }
+  | { readonly problem: string }
+> {
   try {
     await using closing = new AsyncDisposableStack();
     const opened = openEngine({ type });
     closing.defer(() => opened.close());
     await opened.ready?.();
-    return { description: opened.description };
+    return { description: opened.description, arithmetic: opened.arithmetic };
   } catch (error) {
     if (error instanceof TroupeError) return { problem: error.message };
     throw error;
@@ -79,9 +82,7 @@ function report({ machine: own, engine: computed, torch, sandboxes: all }: Found
     `${own.processor}, ${own.cores} ${own.cores === 1 ? "core" : "cores"}, ${gigabytes(own.memoryBytes)} of memory, ${gigabytes(own.freeBytes)} free`,
     "",
     "engines",
-    ...[computed, torch].map((each) =>
-      "problem" in each ? `  ✗ ${each.problem}` : `  ✓ ${each.description}`,
-    ),
+    ...[computed, torch].flatMap(engineLines),
     "",
     "programs of models",
     ...all.flatMap(backendLines),
@@ -89,6 +90,15 @@ function report({ machine: own, engine: computed, torch, sandboxes: all }: Found
     first === undefined
       ? "No program of a model runs on this machine before one of these works."
       : `Programs run in ${first.name} (${first.isolation}).`,
+  ];
+}
+
+function engineLines(found: Found["engine"]): string[] {
+  if ("problem" in found) return [`  ✗ ${found.problem}`];
+  const { transformers } = found.arithmetic;
+  return [
+    `  ✓ ${found.description}`,
+    ...(transformers === undefined ? [] : [`      transformers ${transformers}`]),
   ];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The basic recipes of tinker-cookbook, unmodified, run against `troupe serve`: supervised training from random
- * weights, and reinforcement of a model that is sometimes right. They need a Python with
+ * The basic recipes of tinker-cookbook, unmodified, run against `troupe serve` with each engine: supervised training from
+ * random weights, and reinforcement of a model that is sometimes right. They need a Python with
  * `pip install "tinker-cookbook[math-rl]"` (0.6.1): TROUPE_COOKBOOK_PYTHON. Skipped without.
  */
 import { execFile } from "node:child_process";
@@ -18,6 +18,7 @@ import { loadTokenizer } from "../../text/tokenizer.ts";
 import { LocalEngine } from "../local/local-engine.ts";
 import { adam } from "../local/test-engine.ts";
 import { startServing, type Serving } from "../testing/serving.ts";
+import { python as torchPython } from "../torch/testing/interpreter.ts";
 
 const python = process.env["TROUPE_COOKBOOK_PYTHON"];
 const script = fileURLToPath(new URL("testing/cookbook.py", import.meta.url));
@@ -55,16 +56,16 @@ async function warmStarted(model: string, directory: string): Promise<void> {
   await engine.close();
 }
 
-it.skipIf(python === undefined)(
-  "the cookbook's loops and basic recipes run",
+it.skipIf(python === undefined).each(["local", ...(torchPython === undefined ? [] : ["torch"])])(
+  "the cookbook's loops and basic recipes run: %s",
   { timeout: 600_000 },
-  async () => {
+  async (engine) => {
     const folder = temporaryFolder();
     const [tokenizer, model] = [join(folder, "tokenizer"), join(folder, name)];
     writeByteTokenizer(tokenizer);
     await initModel({ directory: model, preset: presets.nano, tokenizer, seed: 1, maxLength: 2048 });
     const start = async (directory: string): Promise<Serving> => {
-      const serving = await startServing([`${name}=${directory}`]);
+      const serving = await startServing([`${name}=${directory}`], { arguments: ["--engine", engine] });
       onTestFinished(() => serving.stop());
       return serving;
     };

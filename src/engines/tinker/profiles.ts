@@ -218,8 +218,8 @@ const hosted: Profile = {
 };
 
 /**
- * open-rl with its sampler on torch (commit bfc0f090b). It samples from the 50 most probable tokens whatever is asked for,
- * and measures norms over all of its adapters. Its loss `ppo` knows one bound for both sides, so it is replaced.
+ * open-rl with its sampler on torch (commit bfc0f090b). Top-p, top-k, stops and seeds have no effect on its samples, and
+ * norms are over all of its adapters. Its loss `ppo` knows one bound for both sides, so it is replaced.
  */
 const openRl: Profile = {
   ...remote,

@@ -28,11 +28,18 @@ export const quantiseRequirement = "bitsandbytes==0.50.2";
 
 export type TorchBuild = "default" | "cpu";
 
-/** PyTorch's own index has a build without CUDA's libraries, a fifth of the size. */
-const indexes: Readonly<Record<TorchBuild, readonly string[]>> = {
-  default: [],
-  cpu: ["--extra-index-url", "https://download.pytorch.org/whl/cpu"],
-};
+const cpuIndex = "https://download.pytorch.org/whl/cpu";
+
+/**
+ * PyTorch's own index has a build without CUDA's libraries, a fifth of the size. Its version says so on Linux: without
+ * it, pip would take PyPI's build when that index cannot be reached.
+ */
+function packagesOf(build: TorchBuild): Packages {
+  if (build === "default") return { requirements: torchRequirements };
+  const [torch, ...others] = torchRequirements;
+  const requirements = [process.platform === "linux" ? `${torch}+cpu` : torch, ...others];
+  return { requirements, flags: ["--extra-index-url", cpuIndex] };
+}
 
 const oldestPython = [3, 10] as const;
 /** Written last: without it an installation was interrupted. */
@@ -112,8 +119,8 @@ export async function installTorch(
   const lock = await acquireLock(parent);
   try {
     rmSync(folder, { recursive: true, force: true });
-    const requirements = [...torchRequirements, ...more];
-    await fill(folder, python, { requirements, flags: indexes[build], onLine });
+    const { requirements, ...chosen } = packagesOf(build);
+    await fill(folder, python, { ...chosen, requirements: [...requirements, ...more], onLine });
     writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version })}\n`);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
@@ -148,9 +155,10 @@ async function fill(folder: string, python: string, packages: Packages): Promise
 }
 
 async function add(folder: string, packages: Packages): Promise<void> {
+  const extra = packages.flags === undefined ? "" : ` and ${cpuIndex}, or leave out --build cpu`;
   await fillEnvironment(folder, packages).catch((error: Error) => {
     throw failed(
-      `pip cannot install ${packages.requirements.join(" ")}: ${error.message}\npip uses the index of your configuration (pip config list, PIP_INDEX_URL); repeat the command once it can be reached`,
+      `pip cannot install ${packages.requirements.join(" ")}: ${error.message}\npip uses the index of your configuration (pip config list, PIP_INDEX_URL)${extra}; repeat the command once it can be reached`,
     );
   });
 }

@@ -19,7 +19,7 @@ const model = { path: "m" };
 /** Of SkyRL's trainers; the others take these values too, but for a fixed norm. */
 const train = { steps: 1, tasksPerStep: 1, learningRate: 0.001 };
 const trainers = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01 };
-const all = "troupe hosted skyrl-jax skyrl-fsdp";
+const all = "troupe hosted open-rl skyrl-jax skyrl-fsdp";
 
 const clip = (clipNorm: number): Partial<RecipeInput> => ({
   policies: { one: { model, adapter } },
@@ -39,7 +39,7 @@ const two = (rank: number): Partial<RecipeInput> => ({
 });
 
 const cases: Readonly<Record<string, Case>> = {
-  "an adapter, a norm of 0": { has: "troupe hosted skyrl-jax", own: clip(0) },
+  "an adapter, a norm of 0": { has: "troupe hosted open-rl skyrl-jax", own: clip(0) },
   "an adapter, a norm of 1": { has: "troupe hosted skyrl-fsdp", own: clip(1) },
   "a whole model": { has: "troupe skyrl-fsdp", own: whole },
   "two adapters of one rank": { has: "troupe hosted", own: { ...clip(1), ...two(8) } },
