@@ -7,6 +7,7 @@ import { openSafetensors } from "../../models/safetensors.ts";
 import { failure, makeModel, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
 import { python, startWorker } from "./testing/shared-worker.ts";
+import { LastingWorker } from "./lasting-worker.ts";
 import { TorchEngine } from "./torch-engine.ts";
 
 const has = (library: string): boolean =>
@@ -26,7 +27,7 @@ const preset = {
   tiedEmbeddings: true,
 } as const;
 
-const engineWith = (changes: object) => new TorchEngine(startWorker(changes));
+const engineWith = (changes: object) => new TorchEngine(new LastingWorker(() => startWorker(changes)));
 
 describe.skipIf(!canQuantise)(
   "bases in 4 bits (tests need bitsandbytes in TROUPE_TORCH_PYTHON)",
