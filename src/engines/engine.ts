@@ -335,6 +335,8 @@ export interface Engine {
    * computes in this process, or elsewhere. Policies exist already.
    */
   predictMemory?(work: BatchSize): Promise<number>;
+  /** What was saved in one folder is in another now: an engine that reads it again by itself has to know. */
+  moved?(from: string, to: string): void;
   /** Of its servers; absent: it computes in this process. */
   readonly load?: readonly ServerLoad[] | undefined;
   /** Whether it retries failed services itself; other engines are wrapped for that (retrying.ts). Default: no. */

@@ -58,6 +58,7 @@ export type Verb = Exclude<
   | "description"
   | "memoryBytes"
   | "predictMemory"
+  | "moved"
   | "load"
   | "retries"
   | "arithmetic"
@@ -108,6 +109,7 @@ export function engineAround(engine: Engine, around: Around): Engine {
     ...(engine.copy === undefined ? {} : { copy: copying(engine, around, read) }),
     ...(engine.failFast === undefined ? {} : { failFast: engine.failFast.bind(engine) }),
     ...(engine.predictMemory === undefined ? {} : { predictMemory: engine.predictMemory.bind(engine) }),
+    ...(engine.moved === undefined ? {} : { moved: engine.moved.bind(engine) }),
     ...(engine.ready === undefined ? {} : { ready: engine.ready.bind(engine) }),
     close: () => {
       order.close();

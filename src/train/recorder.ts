@@ -115,14 +115,21 @@ async function checkpoint(run: Run): Promise<void> {
   const { recipe, trained } = stage;
   emit({ type: "phase", phase: "saving" });
   const kept = { keep: recipe.checkpoint.keep, best: (await bestEvaluation(run))?.step ?? null };
-  const { directory } = await folder.recordCheckpoint(step, kept, async (place) => ({
-    schema_version: schemaVersion,
-    step,
-    ...placeOf(recipe, step),
-    policies: await savePolicies(engine, place, trainedPolicies(recipe), trained),
-    ...(bases === undefined ? {} : { bases }),
-    ...(reinforcement === null ? {} : { reinforcement: await saveReinforcement(run, reinforcement, place) }),
-  }));
+  let unfinished: string | null = null;
+  const { directory } = await folder.recordCheckpoint(step, kept, async (place) => {
+    unfinished = place;
+    return {
+      schema_version: schemaVersion,
+      step,
+      ...placeOf(recipe, step),
+      policies: await savePolicies(engine, place, trainedPolicies(recipe), trained),
+      ...(bases === undefined ? {} : { bases }),
+      ...(reinforcement === null
+        ? {}
+        : { reinforcement: await saveReinforcement(run, reinforcement, place) }),
+    };
+  });
+  if (unfinished !== null) engine.moved?.(unfinished, directory);
   run.interrupts.saved();
   emit({ type: "checkpoint", step, directory });
 }

@@ -55,6 +55,17 @@ export class Journal {
     this.add({ verb: "restore", header, arrays: {}, files: filesOf(header) });
   }
 
+  /** A checkpoint's folder gets its name once everything in it has been saved. */
+  moved(from: string, to: string): void {
+    const renamed = (place: string): string =>
+      place.startsWith(from + path.sep) ? to + place.slice(from.length) : place;
+    this.#kept = this.#kept.map((each) => ({
+      ...each,
+      header: mapped(each.header, (value) => (typeof value === "string" ? renamed(value) : value)),
+      files: Object.fromEntries(Object.entries(each.files).map(([file, was]) => [renamed(file), was])),
+    }));
+  }
+
   clear(): void {
     this.#kept = [];
   }
@@ -86,6 +97,13 @@ export class Journal {
       return isNeeded ? each : { ...each, policies: each.policies.filter((policy) => policy !== name) };
     });
   }
+}
+
+function mapped(
+  header: Change["header"],
+  change: (value: unknown) => unknown,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(header).map(([key, value]) => [key, change(value)]));
 }
 
 /** Whether nothing of the policy before it matters any more. */

@@ -76,6 +76,11 @@ export class LastingWorker {
     this.#journal.saved(name, directory, optimizer, version);
   }
 
+  /** What was saved in a folder is in another one. */
+  moved(from: string, to: string): void {
+    this.#journal.moved(from, to);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#process.close();

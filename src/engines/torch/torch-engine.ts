@@ -81,7 +81,7 @@ export const torchCapabilities: EngineCapabilities = {
   top: true,
 };
 
-type EngineWorker = Pick<LastingWorker, "ready" | "memoryBytes" | "ask" | "saved" | "close">;
+type EngineWorker = Pick<LastingWorker, "ready" | "memoryBytes" | "ask" | "saved" | "moved" | "close">;
 
 interface Policy {
   readonly name: PolicyName;
@@ -135,6 +135,10 @@ export class TorchEngine implements Engine {
 
   get memoryBytes(): number {
     return this.#worker.memoryBytes;
+  }
+
+  moved(from: string, to: string): void {
+    this.#worker.moved(from, to);
   }
 
   async predictMemory({ tokens, longest }: BatchSize): Promise<number> {

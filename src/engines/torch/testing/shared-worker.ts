@@ -44,6 +44,7 @@ export function openShared(): TorchEngine {
   let isClosed = false;
   return new TorchEngine({
     saved: () => undefined,
+    moved: () => undefined,
     get ready() {
       return worker.ready;
     },
@@ -114,6 +115,7 @@ export function openMortal(share: number): TorchEngine {
     },
     ask: (...given) => lasting.ask(...given),
     saved: (...given) => lasting.saved(...given),
+    moved: (...given) => lasting.moved(...given),
     close: async () => {
       await lasting.close();
       if (!isClosed) idle.push(worker);
