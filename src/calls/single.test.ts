@@ -72,7 +72,6 @@ const rules: readonly Rule[] = [
       "runs/lock.ts": "ps, on systems without /proc",
       "sandbox/container/backend.ts": "asks the container engine whether it is there",
       "sandbox/local/python.ts": "asks an interpreter what it is",
-      "calls/virtual-environment.ts": "pip, which ends with the terminal",
       "sandbox/workers/worker.ts": "workers, asked through `call`",
     },
   },

@@ -1,6 +1,6 @@
 /** Virtual environments of Python, filled by pip from the index that the user has configured. */
-import { spawn } from "node:child_process";
 import path from "node:path";
+import { startGroup } from "./child.ts";
 
 /** Its version, such as `3.12.3`. Rejects if it cannot make a virtual environment. */
 export async function pythonVersion(python: string): Promise<string> {
@@ -33,23 +33,28 @@ export async function fillEnvironment(
 
 const longestError = 2000;
 
-/** Standard output; rejects with the last lines of the error if it fails. */
-function ran(command: string, given: readonly string[], onLine?: (line: string) => void): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, given, { stdio: ["ignore", "pipe", "pipe"] });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout = (stdout + text).slice(-100_000);
-      for (const line of text.split("\n").filter((one) => /^(Collecting|Installing)/.test(one)))
-        onLine?.(line);
-    });
-    child.stderr
-      .setEncoding("utf8")
-      .on("data", (text: string) => (stderr = (stderr + text).slice(-longestError)));
-    child.once("error", reject);
-    child.once("close", (code) => {
-      if (code === 0) resolve(stdout);
-      else reject(new Error(stderr.trim() || `exit code ${code}`));
-    });
+/** Standard output; rejects with the last lines of the error if it fails. It ends with this process, however that ends. */
+async function ran(
+  program: string,
+  given: readonly string[],
+  onLine?: (line: string) => void,
+): Promise<string> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const group = startGroup({ run: [program, ...given], directory: process.cwd(), env });
+  if (group instanceof Error) throw group;
+  const { stdin, stdout, stderr } = group.child;
+  stdin.on("error", () => {}).end();
+  let [said, complained] = ["", ""];
+  stdout.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-100_000);
+    for (const line of text.split("\n").filter((one) => /^(Collecting|Installing)/.test(one))) onLine?.(line);
   });
+  stderr
+    .setEncoding("utf8")
+    .on("data", (text: string) => (complained = (complained + text).slice(-longestError)));
+  const problem = await group.ended;
+  if (problem === null) return said;
+  throw new Error(complained.trim() || problem);
 }

@@ -256,7 +256,7 @@ export const resultSchema = z.object({
   /** Before and after training, in the order of the table. */
   table: z.array(evaluationSchema),
   /** The best evaluation, whose checkpoint was kept. Absent: none was asked for. */
-  best: z.object({ step: z.int(), success: z.number() }).optional(),
+  best: z.object({ step: z.int(), success: z.number(), tasks: z.int() }).optional(),
   /** Episodes of training and evaluation lost to failing services. Absent: none. */
   failedEpisodes: z.int().optional(),
   /** Actions of training that trained nothing because a reward is missing. Absent: none. */

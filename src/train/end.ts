@@ -127,7 +127,7 @@ async function buildResult(run: Run, last: Checkpoint | null): Promise<RunResult
     table: evaluations.filter(
       ({ moment, step }) => moment === "before" || (moment === "after" && step === final),
     ),
-    ...(best === null ? {} : { best: { step: best.step, success: best.success } }),
+    ...(best === null ? {} : { best: { step: best.step, success: best.success, tasks: best.tasks } }),
     ...lossesOf(metrics, evaluations),
     ...flatRolesOf(metrics),
     ...summedCounts([...metrics, ...evaluations].map(({ services }) => services)),

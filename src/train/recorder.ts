@@ -144,7 +144,10 @@ export async function keepBest(run: Run): Promise<void> {
   if ((await bestEvaluation(run))?.step === run.step) await keepStep(run);
 }
 
-/** Of the trained team so far, the earliest of equal ones. Null: the recipe keeps none, or nothing was evaluated. */
+/**
+ * Of the trained team so far, the earliest of equal ones. Null: the recipe keeps none, or nothing was evaluated but the
+ * team before the first step, which has no checkpoint.
+ */
 export async function bestEvaluation({
   folder,
   stage,
@@ -153,7 +156,9 @@ export async function bestEvaluation({
 }: Pick<Run, "folder" | "stage" | "step" | "recipe">): Promise<Evaluation | null> {
   if (recipe.checkpoint.best === "none") return null;
   const [{ name }] = stage.teams;
-  const own = (await folder.evaluations()).filter((one) => one.team === name && one.step <= step);
+  const own = (await folder.evaluations()).filter(
+    (one) => one.team === name && one.step > 0 && one.step <= step,
+  );
   return own.reduce<Evaluation | null>(
     (best, one) => (best !== null && best.success >= one.success ? best : one),
     null,

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { z } from "zod";
 import { cacheRoot } from "../../cache-root.ts";
 import {
   fillEnvironment,
@@ -44,6 +45,11 @@ function packagesOf(build: TorchBuild): Packages {
 const oldestPython = [3, 10] as const;
 /** Written last: without it an installation was interrupted. */
 const completeFile = "troupe-packages.json";
+const completeSchema = z.object({
+  version: z.string(),
+  build: z.enum(["default", "cpu"]),
+  quantise: z.boolean(),
+});
 
 function environmentFolder(root: string): string {
   const digest = createHash("sha256").update(torchRequirements.join("\n")).digest("hex").slice(0, 12);
@@ -55,6 +61,9 @@ interface InstalledTorch {
   readonly python: string;
   /** Of Python. */
   readonly version: string;
+  readonly build: TorchBuild;
+  /** With what `quantise: nf4` needs. */
+  readonly quantise: boolean;
 }
 
 /** Null: not installed, or not completely. */
@@ -63,10 +72,8 @@ function installedTorch(root: string = cacheRoot()): InstalledTorch | null {
   const python = path.join(folder, "bin", "python");
   if (!isPresentSync(python)) return null;
   try {
-    const { version } = JSON.parse(readFileSync(path.join(folder, completeFile), "utf8")) as {
-      version: string;
-    };
-    return { folder, python, version };
+    const found = completeSchema.parse(JSON.parse(readFileSync(path.join(folder, completeFile), "utf8")));
+    return { folder, python, ...found };
   } catch {
     return null;
   }
@@ -84,7 +91,7 @@ export function torchPython(given: string | undefined): string {
   const install = command("engine", "install", "torch");
   throw new TroupeError(
     "no_engine",
-    `The engine \`torch\` is not installed. \`${install}\` installs it (5 GB with CUDA's libraries); \`engine.python\` names a Python that has PyTorch and transformers.`,
+    `The engine \`torch\` is not installed. \`${install}\` installs it (6 GB with CUDA's libraries); \`engine.python\` names a Python that has PyTorch and transformers.`,
   );
 }
 
@@ -93,44 +100,48 @@ export interface TorchInstallOptions {
   readonly python?: string | undefined;
   readonly root?: string;
   readonly build?: TorchBuild;
-  /** Also what `quantise: nf4` needs, now or later. */
+  /** Also what `quantise: nf4` needs. */
   readonly quantise?: boolean | undefined;
   readonly onLine?: (line: string) => void;
 }
 
 /**
- * Does nothing if it is installed. An interrupted installation starts over.
+ * Does nothing if it is installed. An interrupted installation starts over, and another build replaces the installed one.
  * @throws TroupeError `no_engine` with what pip or Python said
  */
 export async function installTorch(
   options: TorchInstallOptions = {},
 ): Promise<InstalledTorch & { readonly alreadyDone: boolean }> {
-  const { root = cacheRoot(), python = "python3", build = "default", onLine = () => {} } = options;
-  const more = options.quantise === true ? [quantiseRequirement] : [];
+  const { root = cacheRoot(), python = "python3", build = "default", quantise = false } = options;
+  const { onLine = () => {} } = options;
   const there = installedTorch(root);
-  if (there !== null) {
-    if (more.length > 0) await add(there.folder, { requirements: more, onLine });
-    return { ...there, alreadyDone: true };
-  }
-  const version = await supportedVersion(python);
+  const isSameBuild = there?.build === build;
+  if (there !== null && isSameBuild && (there.quantise || !quantise)) return { ...there, alreadyDone: true };
+  const version = there !== null && isSameBuild ? there.version : await supportedVersion(python);
   const folder = environmentFolder(root);
   const parent = path.dirname(folder);
   await makeDirectory(parent, "the next installation starts over");
   const lock = await acquireLock(parent);
   try {
-    rmSync(folder, { recursive: true, force: true });
-    const { requirements, ...chosen } = packagesOf(build);
-    await fill(folder, python, { ...chosen, requirements: [...requirements, ...more], onLine });
-    writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version })}\n`);
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
-    throw error;
+    if (!isSameBuild) await fillAnew(folder, python, { ...packagesOf(build), onLine });
+    if (quantise) await add(folder, { requirements: [quantiseRequirement], onLine });
+    writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version, build, quantise })}\n`);
   } finally {
     await lock.release();
   }
   const installed = installedTorch(root);
   if (installed === null) throw failed(`${folder} is incomplete after the installation`);
   return { ...installed, alreadyDone: false };
+}
+
+async function fillAnew(folder: string, python: string, packages: Packages): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    await fill(folder, python, packages);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 async function supportedVersion(python: string): Promise<string> {

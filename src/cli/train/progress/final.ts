@@ -125,7 +125,9 @@ function costLines({ seconds, tokens, steps, best, ...lost }: RunResult, run: st
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
     ...(best === undefined
       ? []
-      : [`best evaluation: ${showShare(best.success)} after step ${best.step}, whose checkpoint is kept`]),
+      : [
+          `best evaluation: ${showShare(best.success)} of ${showCount(best.tasks)} tasks after step ${best.step}, whose checkpoint is kept`,
+        ]),
     `files: ${run}`,
   ];
 }
