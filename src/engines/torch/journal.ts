@@ -15,6 +15,8 @@ export interface Change {
   readonly arrays: Readonly<Record<string, FrameArray>>;
   /** Files that it reads, as they were then. */
   readonly files: Files;
+  /** Of a step: the length of its gradient, which a repetition must have, too. */
+  readonly gradientNorm?: number | undefined;
 }
 
 interface Kept extends Change {

@@ -60,7 +60,7 @@ export class LastingWorker {
         await (signal === undefined ? this.#restored : unlessAborted(this.#restored, signal));
         const files = filesOf(header);
         const answer = await process.ask(verb, header, arrays, signal);
-        this.#keep({ verb, header, arrays, files });
+        this.#keep({ verb, header, arrays, files, gradientNorm: normIn(answer) });
         return answer;
       } catch (error) {
         if (error instanceof GradientsDiscarded) this.#discardGradients(header);
@@ -124,9 +124,9 @@ export class LastingWorker {
         throw new ServiceError(cause.message, { cause });
       });
       checkSame((await this.ready).header, found.header);
-      for (const { verb, header, arrays, files } of this.#journal.changes) {
+      for (const { verb, header, arrays, files, gradientNorm } of this.#journal.changes) {
         checkFiles(files);
-        await process.ask(verb, header, arrays);
+        checkRepeated(gradientNorm, normIn(await process.ask(verb, header, arrays)));
       }
     } catch (error) {
       await process.close();
@@ -137,6 +137,19 @@ export class LastingWorker {
       throw new ServiceError("The worker ended.", { cause: error });
     }
   }
+}
+
+const normIn = ({ header }: Answer): number | undefined => header["gradientNorm"] as number | undefined;
+
+/** On a GPU the last bits may differ, unless `deterministic` is set. */
+const mostDifference = 0.01;
+
+/** Weights that are others than those of the recorded steps must not pass for them. */
+function checkRepeated(first: number | undefined, again: number | undefined): void {
+  if (first === undefined || again === undefined) return;
+  if (Math.abs(first - again) <= mostDifference * Math.max(first, again)) return;
+  const what = `a step that it repeated has a gradient of length ${again}; before, it was ${first}`;
+  throw new TroupeError("no_engine", what);
 }
 
 /** A GPU that is lost must not become a processor in silence. */

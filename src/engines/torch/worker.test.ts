@@ -149,6 +149,20 @@ describe("a worker that has started", () => {
     await worker.close();
   });
 
+  it("and repeats a step with another result: its weights do not pass for those of the steps before", async () => {
+    let starts = 0;
+    const worker = new LastingWorker(() => {
+      const norm = starts++ === 0 ? 0.5 : 0.51;
+      const answers = `${framed({ id: 1, gradientNorm: norm })}; head -c 1 >/dev/null; sleep 1; exit 3`;
+      return started(interpreter(`${framed({ id: 0 })}; head -c 1 >/dev/null; ${answers}`));
+    });
+    await worker.ask("optimStep", { name: "p" });
+    const problem = /gradient of length 0\.51; before, it was 0\.5\b/;
+    expect(await failure("service", () => worker.ask("sample", { policy: "p" }))).toMatch(problem);
+    expect(starts).toBe(2);
+    await worker.close();
+  });
+
   it("and is stopped: another one is asked", async () => {
     let starts = 0;
     const worker = new LastingWorker(() => {
