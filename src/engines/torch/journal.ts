@@ -19,7 +19,7 @@ export interface Change {
   readonly gradientNorm?: number | undefined;
 }
 
-interface Kept extends Change {
+export interface Kept extends Change {
   /** Of those that it changes, the ones that still need it. */
   readonly policies: readonly PolicyName[];
 }
@@ -73,7 +73,7 @@ export class Journal {
   }
 
   /** In order. */
-  get changes(): readonly Change[] {
+  get changes(): readonly Kept[] {
     return this.#kept;
   }
 

@@ -9,7 +9,7 @@ import { showBytes } from "../../format.ts";
 import type { PolicyName } from "../engine.ts";
 import { unlessAborted } from "../verb-order.ts";
 import type { FrameArray } from "./frames.ts";
-import { checkFiles, filesOf, Journal, type Change } from "./journal.ts";
+import { checkFiles, filesOf, Journal, type Change, type Kept } from "./journal.ts";
 import { GradientsDiscarded, type Answer, type TorchWorker } from "./worker.ts";
 
 export type WorkerProcess = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
@@ -30,6 +30,8 @@ export class LastingWorker {
   readonly #journal = new Journal();
   /** Why no other process can have its policies. Null: one can. */
   #lost: string | null = null;
+  /** Policies that no other process can have, each with the reason: a file that another client deleted, for example. */
+  readonly #lostPolicies = new Map<PolicyName, string>();
   #process: WorkerProcess;
   /** Once it has the policies. */
   #restored: Promise<void> = Promise.resolve();
@@ -58,13 +60,16 @@ export class LastingWorker {
       const process = this.#process;
       try {
         await (signal === undefined ? this.#restored : unlessAborted(this.#restored, signal));
+        const lost = policiesOf(header).find((name) => this.#lostPolicies.has(name));
+        if (lost !== undefined && verb === "remove") return this.#forget(lost);
+        if (lost !== undefined) throw this.#lostWith(lost);
         const files = filesOf(header);
         const answer = await process.ask(verb, header, arrays, signal);
         this.#keep({ verb, header, arrays, files, gradientNorm: normIn(answer) });
         return answer;
       } catch (error) {
         if (error instanceof GradientsDiscarded) this.#discardGradients(header);
-        if (!(error instanceof ServiceError) || this.#isClosed) throw error;
+        if (!(error instanceof ServiceError) || error instanceof LostPolicy || this.#isClosed) throw error;
         if (ends === mostEnds || this.#lost !== null) throw this.#givenUp(verb, ends, error);
         this.#restart(process, error.message);
       }
@@ -86,11 +91,43 @@ export class LastingWorker {
     await this.#process.close();
   }
 
+  async #repeatOne(
+    process: WorkerProcess,
+    { verb, header, arrays, files, gradientNorm, policies }: Kept,
+  ): Promise<void> {
+    const lost = policiesOf(header).find((name) => this.#lostPolicies.has(name));
+    const lose = (reason: string): void => {
+      for (const name of policies) this.#lostPolicies.set(name, reason);
+    };
+    if (lost !== undefined) return lose(this.#lostPolicies.get(lost) ?? "");
+    try {
+      checkFiles(files);
+      checkRepeated(gradientNorm, normIn(await process.ask(verb, header, arrays)));
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      // The same would happen again.
+      lose((error as Error).message.replace(/\.$/, ""));
+    }
+  }
+
+  #forget(name: PolicyName): Answer {
+    this.#lostPolicies.delete(name);
+    this.#journal.add({ verb: "remove", header: { name }, arrays: {}, files: {} });
+    return { header: {}, arrays: {} };
+  }
+
+  #lostWith(name: PolicyName): LostPolicy {
+    const reason = this.#lostPolicies.get(name) ?? "";
+    const what = `The policy ${name} was lost when a worker ended, and another worker cannot have it: ${reason}.`;
+    this.#service.ended("failed", what);
+    return new LostPolicy(what);
+  }
+
   #keep(change: Change): void {
     if (this.#lost !== null) return;
     this.#journal.add(change);
     if (this.#journal.bytes <= mostBytes) return;
-    this.#lost = `the data since the last checkpoint are more than ${showBytes(mostBytes)} and were not kept; lower checkpoint.every`;
+    this.#lost = `the data since the last checkpoint are more than ${showBytes(mostBytes)} and were not kept; make checkpoints more often`;
     this.#journal.clear();
   }
 
@@ -124,10 +161,7 @@ export class LastingWorker {
         throw new ServiceError(cause.message, { cause });
       });
       checkSame((await this.ready).header, found.header);
-      for (const { verb, header, arrays, files, gradientNorm } of this.#journal.changes) {
-        checkFiles(files);
-        checkRepeated(gradientNorm, normIn(await process.ask(verb, header, arrays)));
-      }
+      for (const change of this.#journal.changes) await this.#repeatOne(process, change);
     } catch (error) {
       await process.close();
       if (error instanceof ServiceError) throw error;
@@ -137,6 +171,14 @@ export class LastingWorker {
       throw new ServiceError("The worker ended.", { cause: error });
     }
   }
+}
+
+class LostPolicy extends ServiceError {}
+
+/** Of any verb; the first one of a copy is what it is made of. */
+function policiesOf(header: Readonly<Record<string, unknown>>): readonly PolicyName[] {
+  const { policies, name, policy } = header;
+  return (policies ?? [name ?? policy]) as readonly PolicyName[];
 }
 
 const normIn = ({ header }: Answer): number | undefined => header["gradientNorm"] as number | undefined;
