@@ -36,7 +36,7 @@ describe.skipIf(python === undefined).each(architectureNames)(
     it.each(cases)("%s, %s", async (kind, loss) => {
       const torch = openShared();
       const engines = [testEngine(), torch] as const;
-      const found = await apart(engines, folder, model, kind, loss, true);
+      const found = await apart(engines, folder, model, kind, loss);
       expect(found.outputs).toBeLessThan(1e-4);
       expect(found.gradients).toBeLessThan(1e-3);
       expect(found.weights).toBeLessThan(1e-3);

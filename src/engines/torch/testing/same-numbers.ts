@@ -85,20 +85,19 @@ export interface Apart {
   outputs: number;
   /** Relative to the tensor's largest, or to a thousandth of the policy's largest. */
   gradients: number;
-  /** After ten steps: the length of the difference, relative to the tensor's. NaN: not measured. */
+  /** After ten steps: the length of the difference, relative to the tensor's. */
   weights: number;
 }
 
-/** @param steps whether to compare the weights after ten steps */
 export async function apart(
   [local, torch]: readonly [ReadableEngine, ReadableEngine],
   folder: string,
   model: string,
   kind: PolicyKind,
   lossName: string,
-  steps: boolean,
 ): Promise<Apart> {
-  const loss = (policyKinds[kind].losses as Readonly<Record<string, Loss>>)[lossName] as Loss;
+  const losses: Readonly<Record<string, Loss>> = policyKinds[kind].losses;
+  const loss = losses[lossName] as Loss;
   const both = <T>(work: (engine: ReadableEngine) => Promise<T>) => Promise.all([work(local), work(torch)]);
   await both((engine) => engine.createPolicy({ ...policyKinds[kind].options, name: "p", model }));
   if ("adapter" in policyKinds[kind].options)
@@ -116,19 +115,19 @@ export async function apart(
   const found: Apart = {
     outputs: largest((outputs[0] ?? []).map((each, index) => each - (outputs[1]?.[index] ?? NaN))),
     gradients: 0,
-    weights: steps ? 0 : NaN,
+    weights: 0,
   };
   const gradients = [];
   for (const name of names) gradients.push(await both((engine) => engine.readTensor("p", "gradient", name)));
   const floor = Math.max(...gradients.map(([own]) => largest(own))) / 1000;
   for (const [own, other] of gradients)
     found.gradients = Math.max(found.gradients, largest(minus(own, other)) / Math.max(largest(own), floor));
-  for (let step = 0; steps && step < 10; step++)
+  for (let step = 0; step < 10; step++)
     await both(async (engine) => {
       if (step > 0) await engine.forwardBackward(data, loss);
       await engine.optimStep("p", adam);
     });
-  for (const name of steps ? names : []) {
+  for (const name of names) {
     const [own, other] = await both((engine) => engine.readTensor("p", "weight", name));
     found.weights = Math.max(found.weights, lengthOf(minus(own, other)) / lengthOf(own));
   }
@@ -158,17 +157,15 @@ function someData(logprobs: Float32Array): Datum[] {
   let at = 0;
   const continuation = (): Continuation => {
     const own = logprobs.slice(at, (at += 6));
-    const each = (make: (place: number) => number) =>
-      Float32Array.from({ length: 6 }, (_, place) => make(place));
     return {
       tokens: Int32Array.from({ length: 6 }, token),
-      weights: each(() => 1 + number() / 2),
-      advantages: each(number),
-      logprobs: each((place) => (own[place] as number) + number() / 2),
-      reference: each((place) => (own[place] as number) + number() / 2),
-      penalties: each(() => 0.05),
-      targets: each(number),
-      values: each(() => number() / 2),
+      weights: six(() => 1 + number() / 2),
+      advantages: six(number),
+      logprobs: six((place) => (own[place] as number) + number() / 2),
+      reference: six((place) => (own[place] as number) + number() / 2),
+      penalties: six(() => 0.05),
+      targets: six(number),
+      values: six(() => number() / 2),
     };
   };
   return [9, 14].map((length) => ({
@@ -177,6 +174,9 @@ function someData(logprobs: Float32Array): Datum[] {
     continuations: [continuation(), continuation()],
   }));
 }
+
+const six = (make: (place: number) => number): Float32Array =>
+  Float32Array.from({ length: 6 }, (_, place) => make(place));
 
 const largest = (values: ArrayLike<number>): number => {
   let found = 0;
