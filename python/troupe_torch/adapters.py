@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -11,12 +11,19 @@ from torch import Tensor, nn
 
 from .errors import EngineError
 
-# The adapter of all tokens of a pass, or that of each row. A plain global: recomputed layers may run on another thread.
-_active: str | list[str] | None = None
+# The adapter of all tokens of a pass, or which rows each adapter has. A plain global: recomputed layers may run on another
+# thread.
+_active: str | Mapping[str, Tensor] | None = None
+
+
+def rows_of(adapters: Sequence[str | None], device: torch.device) -> Mapping[str, Tensor] | None:
+    """@param adapters that of each row"""
+    names = sorted({name for name in adapters if name is not None})
+    return {name: torch.tensor([each == name for each in adapters], device=device) for name in names} or None
 
 
 @contextmanager
-def adapted(active: str | list[str] | None) -> Iterator[None]:
+def adapted(active: str | Mapping[str, Tensor] | None) -> Iterator[None]:
     global _active
     before, _active = _active, active
     try:
@@ -55,12 +62,10 @@ class AdaptedLinear(nn.Module):
             pair = self._pair(_active)
             return result if pair is None else result + pair(inputs)
         # For all rows at once: the shapes, and so the numbers, do not depend on which rows an adapter has.
-        for name in sorted(set(_active)):
+        for name, rows in _active.items():
             pair = self._pair(name)
-            if pair is None:
-                continue
-            rows = torch.tensor([each == name for each in _active], device=inputs.device)
-            result = result + torch.where(rows.view(-1, *[1] * (inputs.dim() - 1)), pair(inputs), 0)
+            if pair is not None:
+                result = result + torch.where(rows.view(-1, *[1] * (inputs.dim() - 1)), pair(inputs), 0)
         return result
 
     def _pair(self, name: str) -> nn.Module | None:

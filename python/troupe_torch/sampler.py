@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .adapters import adapted
+from .adapters import adapted, rows_of
 from .attention import Packed, Piece, Rows, laid_out
 from .errors import EngineError
 from .model import Model
@@ -330,8 +330,8 @@ class Sampler:
         tokens = torch.tensor([[each.tokens[-1] if each else 0] for each in batch.held], device=model.device)
         places = torch.tensor(lengths, device=model.device)[:, None]
         batch.rows.advance(lengths, model.device)
-        adapters = [(each.request.policy.adapter or "") if each else "" for each in batch.held]
-        with adapted(adapters if any(adapters) else None), laid_out(batch.rows), self._settings.casting(model):
+        adapters = rows_of([each.request.policy.adapter if each else None for each in batch.held], model.device)
+        with adapted(adapters), laid_out(batch.rows), self._settings.casting(model):
             scores = model.scores(model.states(tokens, places)[:, 0])
         rows = [row for row, each in enumerate(batch.held) if each]
         sequences = [each for each in batch.held if each]
