@@ -208,7 +208,8 @@ class Pass:
             states = model.states(tokens[None], positions[None])[0][predictors]
             outputs, entropies = self._outputs(policy, states.detach(), predicted, pack.places)
             self.outputs[pack.places] = outputs.float().cpu().numpy()
-            slopes, bonuses = self._count(pack, outputs.double().cpu(), entropies.double().cpu())
+            # In float64 on the processor: Apple's GPU has none.
+            slopes, bonuses = self._count(pack, outputs.cpu().double(), entropies.cpu().double())
             if learns:
                 policy.accumulated = True
                 gradient = self._head_gradient(policy, states.detach(), predicted, slopes, bonuses)

@@ -163,7 +163,10 @@ def choose(scores: Tensor, sequences: list[Sequence]) -> list[tuple[int, float]]
             )
         )
     )
-    below = torch.from_numpy(draws).to(scores.device, torch.float64 if scores.device.type != "mps" else torch.float32)
+    if scores.device.type == "mps":
+        # It has no float64. A draw that float32 rounds to 1 would choose a token without a share.
+        draws = np.minimum(draws.astype(np.float32), np.nextafter(np.float32(1), np.float32(0)))
+    below = torch.from_numpy(draws).to(scores.device)
     tokens = _walk(shares, below)
     greedy = [index for index, each in enumerate(requests) if each.temperature == 0]
     if greedy:
