@@ -79,7 +79,7 @@ class Model:
     def recompute_layers(self, enabled: bool) -> None:
         """Layers are computed again for gradients, instead of being kept. Nothing else is different in training mode."""
         self.whole.train(enabled)
-        # Named so since transformers 5.
+        # The oldest supported transformers, 5.0, has only the older name, which later ones deprecate.
         which = "activation" if hasattr(self.whole, "activation_checkpointing_enable") else "gradient"
         if enabled:
             options = {"use_reentrant": False, "preserve_rng_state": False}

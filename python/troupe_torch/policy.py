@@ -31,7 +31,6 @@ class Policy:
     #: Of an adapter: what it is called in the model's layers.
     adapter: str | None
     score: nn.Linear | None
-    version: int
     steps: int = 0
     #: Whether its gradients are not zero.
     accumulated: bool = False
@@ -103,7 +102,6 @@ def adam_step(policy: Policy, adam: Mapping[str, float]) -> float:
             gradient = torch.zeros_like(parameter) if gradient is None else gradient.float() * clip
             _adam_change(policy, name, gradient, adam)
         policy.steps += 1
-    policy.version += 1
     policy.zero_gradients()
     return norm
 
@@ -184,7 +182,7 @@ def _write(tensors: dict[str, Tensor], file: Path, metadata: dict[str, str]) -> 
     os.replace(unfinished, file)
 
 
-def restore(policy: Policy, directory: Path, optimizer: Path | None, version: int) -> None:
+def restore(policy: Policy, directory: Path, optimizer: Path | None) -> None:
     """Everything is checked before the first number changes."""
     stored = checked(policy, directory)
     moments = None if optimizer is None else _checked_moments(policy, optimizer)
@@ -197,7 +195,6 @@ def restore(policy: Policy, directory: Path, optimizer: Path | None, version: in
                         policy.moment(kind, name).copy_(file.get_tensor(f"{kind}.{name}"))
             policy.steps = moments
     policy.zero_gradients()
-    policy.version = version
 
 
 def checked(policy: Policy, directory: Path, optional: str = "") -> dict[str, tuple[Path, tuple[int, ...]]]:

@@ -175,9 +175,9 @@ class Worker:
             )
         model = Model(directory, torch.float32, self._device)
         _check_head(model, header["valueHead"])
-        model.recompute_layers(self._recomputes(model))
+        model.recompute_layers(self._recompute)
         score = make_score(model) if header["valueHead"] else None
-        policy = Policy(header["name"], model, whole_parameters(model, score), None, score, header["version"])
+        policy = Policy(header["name"], model, whole_parameters(model, score), None, score)
         if score is not None and model.critic:
             _read_score(score, directory)
         return policy, []
@@ -197,7 +197,7 @@ class Worker:
                 found |= {f"base_model.model.score.{key}": each for key, each in score.named_parameters()}
                 if model.critic:
                     _read_score(score, place)
-            policy = Policy(name, model, found, _layer_name(name), score, header["version"])
+            policy = Policy(name, model, found, _layer_name(name), score)
             if not header["stored"]:
                 return policy, [tensor for tensor in found if ".lora_A." in tensor]
             stored = checked(policy, directory, optional="base_model.model.score.")
@@ -208,16 +208,13 @@ class Worker:
             self._release(model)
             raise
 
-    def _recomputes(self, model: Model) -> bool:
-        return self._recompute
-
     def _base(self, place: Path) -> Model:
         key = str(place.resolve())
         base = self._bases.get(key)
         if base is None:
             model = Model(place, self._dtype, self._device, frozen=True, in_4_bits=self._in_4_bits)
             base = self._bases[key] = Base(model)
-            base.model.recompute_layers(self._recomputes(base.model))
+            base.model.recompute_layers(self._recompute)
         base.users += 1
         return base.model
 
@@ -255,7 +252,7 @@ class Worker:
         policy, name = self._policy(header["name"]), header["to"]
         if policy.adapter is None:
             model = copy_of(policy.model)
-            self._policies[name] = Policy(name, model, {}, None, None, policy.version, token_bytes=policy.token_bytes)
+            self._policies[name] = Policy(name, model, {}, None, None, token_bytes=policy.token_bytes)
             return {}, {}
         own = _layer_name(name)
         for module in policy.model.trunk.modules():
@@ -263,7 +260,7 @@ class Worker:
                 module.pairs[own] = copy.deepcopy(module.pairs[policy.adapter]).requires_grad_(False)
         for base in self._bases.values():
             base.users += base.model is policy.model
-        self._policies[name] = Policy(name, policy.model, {}, own, None, policy.version, token_bytes=policy.token_bytes)
+        self._policies[name] = Policy(name, policy.model, {}, own, None, token_bytes=policy.token_bytes)
         return {}, {}
 
     def _verb_tokenBytes(self, header: Mapping[str, Any], arrays: Arrays) -> Result:
@@ -287,7 +284,7 @@ class Worker:
                 "lengths": lengths,
                 "stopped": np.array([each.stopped for each in sequences], np.uint8),
             }
-            self._writer.write({"id": own, "version": policy.version}, found)
+            self._writer.write({"id": own}, found)
 
         request = request_of(
             policy, header, arrays["prompt"], arrays["stopTokens"], answer=answer, fail=lambda error: self._fail(own, error)
@@ -345,7 +342,7 @@ class Worker:
 
     def _verb_optimStep(self, header: Mapping[str, Any], _: Arrays) -> Result:
         policy = self._policy(header["name"])
-        return {"gradientNorm": adam_step(policy, header["adam"]), "version": policy.version}, {}
+        return {"gradientNorm": adam_step(policy, header["adam"])}, {}
 
     def _verb_zeroGradients(self, header: Mapping[str, Any], _: Arrays) -> Result:
         self._policy(header["name"]).zero_gradients()
@@ -369,7 +366,7 @@ class Worker:
 
     def _verb_restore(self, header: Mapping[str, Any], _: Arrays) -> Result:
         optimizer = None if header["optimizer"] is None else Path(header["optimizer"])
-        restore(self._policy(header["name"]), Path(header["directory"]), optimizer, header["version"])
+        restore(self._policy(header["name"]), Path(header["directory"]), optimizer)
         return {}, {}
 
     def _verb_readTensor(self, header: Mapping[str, Any], _: Arrays) -> Result:

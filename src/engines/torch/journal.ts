@@ -49,11 +49,11 @@ export class Journal {
   }
 
   /** The policy has been saved with everything but gradients. */
-  saved(name: PolicyName, directory: string, optimizer: string, version: number): void {
+  saved(name: PolicyName, directory: string, optimizer: string): void {
     const last = this.#kept.findLast(({ policies }) => policies.includes(name));
     // Gradients are not on disk. The next save will do.
     if (last?.verb === "forwardBackward") return;
-    const header = { name, directory, optimizer, version };
+    const header = { name, directory, optimizer };
     this.add({ verb: "restore", header, arrays: {}, files: filesOf(header) });
   }
 

@@ -77,8 +77,8 @@ export class LastingWorker {
   }
 
   /** A checkpoint of the policy is complete: a new process begins with it. */
-  saved(name: PolicyName, directory: string, optimizer: string, version: number): void {
-    this.#journal.saved(name, directory, optimizer, version);
+  saved(name: PolicyName, directory: string, optimizer: string): void {
+    this.#journal.saved(name, directory, optimizer);
   }
 
   /** What was saved in a folder is in another one. */

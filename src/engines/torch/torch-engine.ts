@@ -234,7 +234,7 @@ export class TorchEngine implements Engine {
       await checkReplaceable(file);
       await this.#write(policy, pathOf(place));
       await this.#worker.ask("writeOptimizer", { name, file });
-      this.#worker.saved(name, pathOf(place), file, policy.version);
+      this.#worker.saved(name, pathOf(place), file);
       return savedPolicy("checkpoint", place, policy.version);
     });
   }
@@ -247,7 +247,7 @@ export class TorchEngine implements Engine {
       checkPresent(directory);
       const { kind, version } = stored.saved;
       const optimizer = kind === "checkpoint" ? optimizerFile(directory) : null;
-      await this.#worker.ask("restore", { name, directory, optimizer, version });
+      await this.#worker.ask("restore", { name, directory, optimizer });
       policy.version = version;
     });
   }
@@ -297,7 +297,7 @@ export class TorchEngine implements Engine {
     const { name, directory, adapter, valueHead: critic, version } = made;
     const base = adapter === null ? directory : baseOf(made.model);
     const stored = adapter !== null && holdsAdapter(directory);
-    const given = { name, directory, base, adapter, valueHead: critic, version, stored };
+    const given = { name, directory, base, adapter, valueHead: critic, stored };
     const { header } = await this.#worker.ask("create", given);
     const { fresh, parameters, trainableParameters, maxLength, vocabularySize } =
       header as unknown as Created;
