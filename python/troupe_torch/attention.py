@@ -226,6 +226,9 @@ class Rows:
     together
     """
 
+    #: Tokens that its longest row may have in the end: room doubles no further.
+    most = 0
+
     def __init__(self, rows: int, block: int = 128) -> None:
         self.rows = rows
         self.block = block
@@ -239,14 +242,21 @@ class Rows:
     def bytes(self) -> int:
         return sum(each.nbytes for each in [*self._keys.values(), *self._values.values()])
 
+    def most_bytes(self, most: int, captured: dict[int, tuple[Tensor, Tensor]]) -> int:
+        """What it will need once a row has so many tokens, with the keys and values of such layers."""
+        of_token = sum(each.shape[1] * each.shape[3] * each.itemsize for pair in captured.values() for each in pair)
+        return self.rows * self._whole_blocks(max(self.most, most)) * of_token
+
+    def _whole_blocks(self, tokens: int) -> int:
+        return -(-tokens // self.block) * self.block
+
     def fill(self, row: int, captured: dict[int, tuple[Tensor, Tensor]], start: int, end: int) -> None:
         """Puts the keys and values of a prompt into a row."""
-        self.capacity = max(self.capacity, self.block)
+        self.reserve(end - start)
         for layer, (key, value) in captured.items():
             if layer not in self._keys:
                 shape = (self.rows, key.shape[1], self.capacity, key.shape[3])
                 self._keys[layer], self._values[layer] = key.new_zeros(shape), value.new_zeros(*shape[:3], value.shape[3])
-        self.reserve(end - start)
         for layer, (key, value) in captured.items():
             self._keys[layer][row, :, : end - start] = key[0, :, start:end]
             self._values[layer][row, :, : end - start] = value[0, :, start:end]
@@ -255,8 +265,7 @@ class Rows:
         """Room for so many tokens in each row."""
         if length <= self.capacity:
             return
-        blocks = max(-(-length // self.block), 2 * self.capacity // self.block)
-        self.capacity = blocks * self.block
+        self.capacity = self._whole_blocks(max(length, min(2 * self.capacity, self.most)))
         for cache in (self._keys, self._values):
             for layer, held in cache.items():
                 wider = held.new_zeros(held.shape[0], held.shape[1], self.capacity, held.shape[3])

@@ -211,6 +211,8 @@ class Batch:
     model: Model
     rows: Rows
     held: list[Sequence | None]
+    #: Of its keys and values, when its longest sequence ends.
+    most_bytes: int = 0
 
     @property
     def free(self) -> list[int]:
@@ -225,9 +227,14 @@ class Waiting:
     length: int
     sequences: list[Sequence]
 
+    @property
+    def most(self) -> int:
+        """Tokens that a sequence can have in a row: the last one is never put there."""
+        return self.length + self.sequences[0].request.most - 1
+
 
 class Sampler:
-    """@param rows of a batch; @param most bytes of keys and values, which one batch may exceed"""
+    """@param rows of a batch; @param most bytes of keys and values, which the only batch of a model may exceed"""
 
     def __init__(self, settings: Settings, rows: int, most: int) -> None:
         self._settings = settings
@@ -312,18 +319,29 @@ class Sampler:
         """Moves sequences into free rows. @returns whether all have one now"""
         batches = self._batches.setdefault(model, [])
         while waiting.sequences:
-            batch = next((each for each in batches if each.free), None)
+            batch = next((each for each in batches if each.free and self._fits(each, waiting)), None)
             if batch is None:
-                if batches and self._bytes() >= self._most:
-                    return False
                 batch = Batch(model, Rows(self._rows), [None] * self._rows)
+                if not self._fits(batch, waiting):
+                    return False
                 batches.append(batch)
+            batch.most_bytes = batch.rows.most_bytes(waiting.most, waiting.captured)
+            batch.rows.most = max(batch.rows.most, waiting.most)
             for row in batch.free[: len(waiting.sequences)]:
                 batch.rows.fill(row, waiting.captured, 0, waiting.length)
                 batch.held[row] = waiting.sequences.pop(0)
         return True
 
-    def _bytes(self) -> int:
+    def _fits(self, batch: Batch, waiting: Waiting) -> bool:
+        """Whether there is room for all batches at their longest, once this one has the waiting sequences."""
+        others = [each for batches in self._batches.values() for each in batches if each is not batch]
+        if all(each.model is not batch.model for each in others):
+            return True
+        needed = batch.rows.most_bytes(waiting.most, waiting.captured)
+        return needed + sum(each.most_bytes for each in others) <= self._most
+
+    @property
+    def bytes(self) -> int:
         return sum(batch.rows.bytes for batches in self._batches.values() for batch in batches)
 
     def _decode(self, batch: Batch) -> None:

@@ -108,7 +108,7 @@ class Worker:
         tensors = [each for model in models.values() for each in model.whole.parameters()]
         tensors += [each.grad for policy in policies for each in policy.parameters.values() if each.grad is not None]
         tensors += [each for policy in policies for held in policy.moments.values() for each in held.values()]
-        return sum(each.nbytes + scale_bytes(each) for each in tensors)
+        return self._sampler.bytes + sum(each.nbytes + scale_bytes(each) for each in tensors)
 
     def _handle(self, header: dict[str, Any], arrays: Arrays) -> None:
         verb, own = header["verb"], header["id"]
@@ -284,7 +284,7 @@ class Worker:
                 "lengths": lengths,
                 "stopped": np.array([each.stopped for each in sequences], np.uint8),
             }
-            self._writer.write({"id": own}, found)
+            self._writer.write({"id": own, "memoryBytes": self._memory()}, found)
 
         request = request_of(
             policy, header, arrays["prompt"], arrays["stopTokens"], answer=answer, fail=lambda error: self._fail(own, error)

@@ -58,7 +58,7 @@ export const torchSettings = z.strictObject({
     .int()
     .min(0)
     .default(4e9)
-    .describe("Keys and values of sampled sequences; a first batch may need more."),
+    .describe("Most keys and values of sampled sequences; the only batch of a model may need more."),
   timeoutSeconds: z
     .number()
     .min(1)

@@ -6,9 +6,7 @@ import { describe, expect, it } from "vitest";
 import { openSafetensors } from "../../models/safetensors.ts";
 import { failure, makeModel, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
-import { python, startWorker } from "./testing/shared-worker.ts";
-import { LastingWorker } from "./lasting-worker.ts";
-import { TorchEngine } from "./torch-engine.ts";
+import { engineWith, python, startWorker } from "./testing/shared-worker.ts";
 
 const has = (library: string): boolean =>
   python !== undefined && spawnSync(python, ["-c", `import ${library}`], { stdio: "ignore" }).status === 0;
@@ -26,8 +24,6 @@ const preset = {
   maxLength: 128,
   tiedEmbeddings: true,
 } as const;
-
-const engineWith = (changes: object) => new TorchEngine(new LastingWorker(() => startWorker(changes)));
 
 describe.skipIf(!canQuantise)(
   "bases in 4 bits (tests need bitsandbytes in TROUPE_TORCH_PYTHON)",

@@ -28,6 +28,11 @@ export function startWorker(changes: object = {}, log?: string, interpreter = py
   return new TorchWorker({ python: interpreter ?? "python3", settings, timeoutSeconds, log });
 }
 
+/** An engine with settings of its own, and a worker of its own. */
+export function engineWith(changes: object): TorchEngine {
+  return new TorchEngine(new LastingWorker(() => startWorker(changes)));
+}
+
 const idle: TorchWorker[] = [];
 
 function idleWorker(): TorchWorker {
