@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Iterator, Protocol, Sequence
+from typing import Any, Callable, Iterator, Protocol, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -34,6 +34,9 @@ class Layout(Protocol):
         """[batch, heads, tokens, size] each, fewer heads for keys and values; the result has the query's shape."""
         ...
 
+
+#: Called in each layer, of gradients too: a pass that takes long says so that it advances.
+on_layer: Callable[[], None] = lambda: None
 
 # One at a time. A plain global: recomputed layers may run on another thread.
 _current: Layout | None = None
@@ -61,6 +64,9 @@ def _interface(
     **others: Any,
 ) -> tuple[Tensor, None]:
     layer = int(module.layer_idx)
+    on_layer()
+    if query.requires_grad:
+        query.register_hook(lambda _: on_layer())
     if _current is None:
         raise EngineError("internal", "attention without a layout")
     if others.get("s_aux") is not None or others.get("position_bias") is not None:

@@ -224,6 +224,7 @@ class Pass:
         found: list[tuple[Tensor, Tensor]] = []
         step = self.settings.head_tokens
         for at in range(0, len(predicted), step):
+            self.interrupted()
             logprobs = policy.model.scores(states[at : at + step]).log_softmax(-1)
             own = logprobs.gather(1, predicted[at : at + step, None])[:, 0]
             if self.top > 0:
@@ -263,6 +264,7 @@ class Pass:
         has_bonus = bool(bonuses.any())
         step = len(predicted) if policy.critic else self.settings.head_tokens
         for at in range(0, len(predicted), step):
+            self.interrupted()
             part = slice(at, at + step)
             own = states[part].requires_grad_()
             if policy.critic:

@@ -16,6 +16,7 @@ import torch
 import transformers
 from torch import nn
 
+from . import attention
 from .adapters import AdaptedLinear, add_adapter, remove_adapter
 from .errors import EngineError, HalfDone
 from .frames import Message, Writer
@@ -78,6 +79,7 @@ class Worker:
         self._sampler = Sampler(settings, self._rows, options["cacheBytes"])
         self._policies: dict[str, Policy] = {}
         self._bases: dict[str, Base] = {}
+        attention.on_layer = self._alive
         versions = {"python": sys.version.split()[0], "torch": torch.__version__, "transformers": transformers.__version__}
         threads = torch.get_num_threads()
         precision = f"{wanted}, bases in 4 bits" if self._in_4_bits else wanted
