@@ -61,7 +61,7 @@ class Writer:
         listed = [
             {"name": name, "type": NAMES[array.dtype], "shape": list(array.shape)} for name, array in laid.items()
         ]
-        text = json.dumps({**header, "arrays": listed}).encode()
+        text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
         with self._lock:
             self._stream.write(struct.pack("<I", len(text)) + text)
             for array in laid.values():

@@ -209,7 +209,7 @@ class Pass:
             outputs, entropies = self._outputs(policy, states.detach(), predicted, pack.places)
             self.outputs[pack.places] = outputs.float().cpu().numpy()
             # In float64 on the processor: Apple's GPU has none.
-            slopes, bonuses = self._count(pack, outputs.cpu().double(), entropies.cpu().double())
+            slopes, bonuses = self._count(policy, pack, outputs.cpu().double(), entropies.cpu().double())
             if learns:
                 policy.accumulated = True
                 gradient = self._head_gradient(policy, states.detach(), predicted, slopes, bonuses)
@@ -238,15 +238,19 @@ class Pass:
             found.append((own, entropy))
         return torch.cat([own for own, _ in found]), torch.cat([entropy for _, entropy in found])
 
-    def _count(self, pack: Pack, outputs: Tensor, entropies: Tensor) -> tuple[Tensor, Tensor]:
+    def _count(self, policy: Policy, pack: Pack, outputs: Tensor, entropies: Tensor) -> tuple[Tensor, Tensor]:
         """Adds to the sums. @returns derivatives of the loss by outputs and by entropies"""
         sums = self.sums
+        if not torch.isfinite(outputs).all():
+            raise EngineError("bad_model", f"policy {policy.name}: its numbers are not finite; its weights have diverged")
         if self.loss is None:
             sums.tokens += len(outputs)
             sums.entropy += entropies.sum().item()
             return outputs, outputs
         numbers = {name: torch.from_numpy(each[pack.places].astype(np.float64)) for name, each in self.numbers.items()}
         terms = terms_of(self.loss, numbers, outputs, entropies, torch.from_numpy(pack.owners))
+        if not torch.isfinite(terms.loss).all() or not torch.isfinite(terms.slope).all():
+            raise EngineError("bad_model", f"policy {policy.name}: the loss is not finite; its inputs are extreme")
         sums.loss += terms.loss.sum().item()
         sums.tokens += int(terms.counts.sum())
         sums.entropy += torch.where(terms.counts, entropies, 0).sum().item()

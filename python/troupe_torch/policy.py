@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -173,13 +173,18 @@ def write_optimizer(policy: Policy, file: Path) -> None:
 def _write(tensors: dict[str, Tensor], file: Path, metadata: dict[str, str]) -> None:
     """Complete on the disk before it has its name."""
     unfinished = file.with_name(f".{file.name}.unfinished")
-    save_file(tensors, unfinished, metadata=metadata)
-    handle = os.open(unfinished, os.O_RDONLY)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    os.replace(unfinished, file)
+        save_file(tensors, unfinished, metadata=metadata)
+        handle = os.open(unfinished, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(unfinished, file)
+    except (OSError, SafetensorError) as error:
+        unfinished.unlink(missing_ok=True)
+        fix = "free some space or make the folder writable, then repeat the command; a run resumes from its last checkpoint"
+        raise EngineError("bad_run", f"cannot write {file} ({error}): {fix}") from error
 
 
 def restore(policy: Policy, directory: Path, optimizer: Path | None) -> None:

@@ -8,6 +8,11 @@ export async function pythonVersion(python: string): Promise<string> {
   return (await ran(python, ["-I", "-c", ask])).trim();
 }
 
+/** Runs a line of Python. Rejects with what Python said. */
+export async function runPython(python: string, line: string): Promise<void> {
+  await ran(python, ["-I", "-c", line]);
+}
+
 /** Rejects with what Python said. */
 export async function makeEnvironment(python: string, folder: string): Promise<void> {
   await ran(python, ["-m", "venv", folder]);

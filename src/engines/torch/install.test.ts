@@ -12,7 +12,10 @@ beforeEach(() => {
   python = path.join(folder, "python3");
   // `-m venv FOLDER` puts the same program there; `-m pip install …` is noted, and fails where a file says so.
   const program = `#!/bin/sh
-if [ "$1" = -I ]; then echo 3.12.1; exit; fi
+if [ "$1" = -I ]; then
+  case "$0" in */bin/python) [ -e '${folder}/damaged' ] && { echo "No module named torch" >&2; exit 1; } ;; esac
+  echo 3.12.1; exit
+fi
 if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; exit; fi
 if [ -e '${folder}/broken' ]; then echo "no network" >&2; exit 1; fi
 echo "$@" >> '${folder}/asked'
@@ -37,6 +40,15 @@ describe("engine install", () => {
     expect(asked()[1]).toContain("--extra-index-url");
     expect(await install()).toMatchObject({ alreadyDone: false, build: "default" });
     expect(asked()).toHaveLength(3);
+  });
+
+  it("starts over where packages are damaged, and never calls them installed", async () => {
+    await install();
+    writeFileSync(path.join(folder, "damaged"), "");
+    expect(await failure("no_engine", () => install())).toContain("No module named torch");
+    expect(asked()).toHaveLength(2);
+    rmSync(path.join(folder, "damaged"));
+    expect(await install()).toMatchObject({ alreadyDone: false });
   });
 
   it("adds what 4 bits need to what is installed", async () => {

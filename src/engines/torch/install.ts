@@ -8,6 +8,7 @@ import {
   fillEnvironment,
   makeEnvironment,
   pythonVersion,
+  runPython,
   type Packages,
 } from "../../calls/virtual-environment.ts";
 import { command } from "../../command-line.ts";
@@ -115,16 +116,20 @@ export async function installTorch(
   const { root = cacheRoot(), python = "python3", build = "default", quantise = false } = options;
   const { onLine = () => {} } = options;
   const there = installedTorch(root);
-  const isSameBuild = there?.build === build;
-  if (there !== null && isSameBuild && (there.quantise || !quantise)) return { ...there, alreadyDone: true };
-  const version = there !== null && isSameBuild ? there.version : await supportedVersion(python);
+  // One whose Python was replaced or whose packages were damaged starts over.
+  const isWhole = there?.build === build && (await importProblem(there, quantise && there.quantise)) === null;
+  if (there !== null && isWhole && (there.quantise || !quantise)) return { ...there, alreadyDone: true };
+  const version = there !== null && isWhole ? there.version : await supportedVersion(python);
   const folder = environmentFolder(root);
   const parent = path.dirname(folder);
   await makeDirectory(parent, "the next installation starts over");
   const lock = await acquireLock(parent);
   try {
-    if (!isSameBuild) await fillAnew(folder, python, { ...packagesOf(build), onLine });
+    if (!isWhole) await fillAnew(folder, python, { ...packagesOf(build), onLine });
     if (quantise) await add(folder, { requirements: [quantiseRequirement], onLine });
+    const found = { python: path.join(folder, "bin", "python") };
+    const problem = await importProblem(found, quantise);
+    if (problem !== null) throw failed(`what pip installed in ${folder} cannot be imported: ${problem}`);
     writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version, build, quantise })}\n`);
   } finally {
     await lock.release();
@@ -132,6 +137,18 @@ export async function installTorch(
   const installed = installedTorch(root);
   if (installed === null) throw failed(`${folder} is incomplete after the installation`);
   return { ...installed, alreadyDone: false };
+}
+
+/** Null: its Python imports what the engine needs. */
+async function importProblem(
+  { python }: { readonly python: string },
+  quantise: boolean,
+): Promise<string | null> {
+  const packages = ["torch", "transformers", "safetensors", "numpy", ...(quantise ? ["bitsandbytes"] : [])];
+  return runPython(python, `import ${packages.join(", ")}`).then(
+    () => null,
+    (error: Error) => error.message,
+  );
 }
 
 async function fillAnew(folder: string, python: string, packages: Packages): Promise<void> {

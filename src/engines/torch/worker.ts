@@ -139,6 +139,8 @@ export class TorchWorker {
     const { id, error, memoryBytes } = header as { id: number; error?: RemoteError; memoryBytes?: number };
     this.#memoryBytes = memoryBytes ?? this.#memoryBytes;
     this.#isReady ||= id === 0 && error === undefined;
+    if (error !== undefined && typeof error?.message !== "string")
+      return this.#group.kill("it wrote an error without a message");
     const given = this.#pending.get(id)?.given;
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#rest();
