@@ -50,6 +50,8 @@ export interface Run extends AsyncDisposable, InputRecorder {
     kept: { readonly keep: number; readonly best: number | null },
     fill: (directory: string) => Promise<RunState>,
   ): Promise<Checkpoint>;
+  /** Deletes what `recordCheckpoint` would delete now. */
+  pruneCheckpoints(kept: { readonly keep: number; readonly best: number | null }): Promise<void>;
   recordResult(result: RunResult): Promise<void>;
   /** Releases the lock. */
   close(): Promise<void>;
@@ -131,6 +133,7 @@ function makeRun(
       await trajectories.forget(step);
       return written;
     },
+    pruneCheckpoints: ({ keep, best }) => pruneCheckpoints(layout.checkpoints, keep, best),
     recordResult: async (value) => {
       await syncRecords(layout, log);
       await trajectories.forget(Infinity);

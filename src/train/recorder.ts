@@ -139,9 +139,12 @@ export async function keepStep(run: Run): Promise<void> {
   if (run.step > 0 && !(await checkpointsOf(run)).includes(run.step)) await checkpoint(run);
 }
 
-/** The checkpoint of the best evaluation stays, so there must be one. */
+/** The checkpoint of the best evaluation stays, so there must be one; that of the best before may go. */
 export async function keepBest(run: Run): Promise<void> {
-  if ((await bestEvaluation(run))?.step === run.step) await keepStep(run);
+  const best = await bestEvaluation(run);
+  if (best?.step !== run.step) return;
+  await keepStep(run);
+  await run.folder.pruneCheckpoints({ keep: run.recipe.checkpoint.keep, best: best.step });
 }
 
 /**
@@ -160,9 +163,17 @@ export async function bestEvaluation({
     (one) => one.team === name && one.step > 0 && one.step <= step,
   );
   return own.reduce<Evaluation | null>(
-    (best, one) => (best !== null && best.success >= one.success ? best : one),
+    (best, one) => (best !== null && !isBetter(one, best) ? best : one),
     null,
   );
+}
+
+/** On the tasks that both have: an evaluation during training may have fewer, which are the first. */
+function isBetter(one: Evaluation, other: Evaluation): boolean {
+  if (one.solved === undefined || other.solved === undefined) return one.success > other.success;
+  const common = Math.min(one.solved.length, other.solved.length);
+  const solved = ({ solved = "" }: Evaluation): number => solved.slice(0, common).replaceAll("0", "").length;
+  return solved(one) > solved(other);
 }
 
 export function checkpointsOf({ folder }: Run): Promise<number[]> {
