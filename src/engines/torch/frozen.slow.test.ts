@@ -1,30 +1,40 @@
-/** A frozen base that stays in bfloat16 computes the numbers of the same weights in float32. */
+/** Frozen bases in bfloat16, below products in float32 and in bfloat16. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { WeightFormat } from "../../models/float-formats.ts";
+import type { LossResult } from "../engine.ts";
 import { writeMerged } from "../../models/exported.ts";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { adam, difference, someDatum } from "../local/test-engine.ts";
-import { openShared, python } from "./testing/shared-worker.ts";
+import { adam, difference, request, someDatum } from "../local/test-engine.ts";
+import { engineWith, openShared, python } from "./testing/shared-worker.ts";
 
 const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj", "down_proj"], seed: 4 };
 
-describe.skipIf(python === undefined)("a frozen base in bfloat16", () => {
+/** Of log-probabilities, relative to the largest: a bfloat16 has 8 bits, and the tiny model's weights are large. */
+const rounding = 0.1;
+
+describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
+  const folder = temporaryFolder();
+  const written = async (from: string, name: string, format: WeightFormat): Promise<string> => {
+    const directory = join(folder, name);
+    mkdirSync(directory);
+    await writeMerged(directory, { directory: from, base: from, text: from }, format);
+    return directory;
+  };
+  const narrow = await written(await makeModel(folder, "model"), "narrow", "BF16");
+  const wide = await written(narrow, "wide", "F32");
+
   it("gives the log-probabilities, gradients and trained adapters of the same weights in float32", async () => {
-    const folder = temporaryFolder();
-    const written = async (from: string, name: string, format: WeightFormat): Promise<string> => {
-      const directory = join(folder, name);
-      mkdirSync(directory);
-      await writeMerged(directory, { directory: from, base: from, text: from }, format);
-      return directory;
-    };
-    const narrow = await written(await makeModel(folder, "model"), "narrow", "BF16");
-    const wide = await written(narrow, "wide", "F32");
     const engine = openShared();
     const found = [];
+    const bytes = [];
     for (const [name, model] of Object.entries({ narrow, wide })) {
-      await engine.createPolicy({ name, model, adapter });
+      const before = engine.memoryBytes;
+      const { trainableParameters } = await engine.createPolicy({ name, model, adapter });
+      bytes.push(engine.memoryBytes - before - 4 * trainableParameters);
+    }
+    for (const name of ["narrow", "wide"]) {
       for (let step = 0; step < 3; step++) {
         await engine.forwardBackward([someDatum(name)], { type: "cross_entropy" });
         await engine.optimStep(name, { ...adam, learningRate: 0.05 });
@@ -44,11 +54,71 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", () => {
       });
       found.push({ logprobs, gradients, sampled });
     }
+    // Half, but for the weights of norms, which are widened.
+    expect((bytes[0] as number) / (bytes[1] as number)).toBeLessThan(0.51);
     const [one, other] = found;
     for (const key of ["logprobs", "gradients"] as const)
       for (const [at, values] of (one?.[key] ?? []).entries())
         expect(difference(values, other?.[key][at] ?? new Float32Array(0))).toBeLessThan(1e-5);
     expect(one?.sampled.map(({ tokens }) => tokens)).toEqual(other?.sampled.map(({ tokens }) => tokens));
     await engine.close();
+  });
+
+  it("with products in bfloat16 has float32's numbers within what is rounded, and adapters learn", async () => {
+    const names = ["one", "other"];
+    const engines = [engineWith({ precision: "bfloat16" }), engineWith({})] as const;
+    const [rounded, exact] = engines;
+    for (const engine of engines)
+      for (const [index, name] of names.entries())
+        await engine.createPolicy({ name, model: narrow, adapter: { ...adapter, seed: index } });
+    expect(rounded.memoryBytes).toBeLessThan(exact.memoryBytes);
+    for (const name of names) {
+      const losses = [];
+      for (let step = 0; step < 10; step++) {
+        const both = engines.map((engine) =>
+          engine.forwardBackward([someDatum(name)], { type: "cross_entropy" }),
+        );
+        const [{ loss, logprobs }, expected] = (await Promise.all(both)) as [LossResult, LossResult];
+        if (step === 0)
+          for (const [at, found] of logprobs.entries())
+            expect(difference(found, expected.logprobs[at] ?? new Float32Array(0))).toBeLessThan(rounding);
+        losses.push(loss);
+        for (const engine of engines) await engine.optimStep(name, { ...adam, learningRate: 0.02 });
+      }
+      expect(losses.at(-1)).toBeLessThan(0.9 * (losses[0] as number));
+    }
+    const asked = [...names, ...names].map((policy, seed) =>
+      request({ policy, seed, count: 3, maxTokens: 20 }),
+    );
+    const together = await Promise.all(asked.map((each) => rounded.sample(each)));
+    for (const [index, each] of asked.entries()) {
+      expect(await rounded.sample(each)).toEqual(together[index]);
+      const continuations = together[index]?.map(({ tokens }) => ({ tokens })) ?? [];
+      const { logprobs } = await rounded.forward([
+        { policy: each.policy, prompt: each.prompt, continuations },
+      ]);
+      for (const [at, found] of logprobs.entries())
+        expect(difference(found, together[index]?.[at]?.logprobs ?? new Float32Array(0))).toBeLessThan(
+          rounding,
+        );
+    }
+    for (const engine of engines) await engine.close();
+  });
+
+  it("whole models with products in bfloat16 have float32's numbers within what is rounded", async () => {
+    const [rounded, exact] = [engineWith({ precision: "bfloat16" }), openShared()];
+    for (const engine of [rounded, exact]) await engine.createPolicy({ name: "p", model: wide });
+    const expected = (await exact.forward([someDatum("p")])).logprobs;
+    const losses = [];
+    for (let step = 0; step < 10; step++) {
+      const { loss, logprobs } = await rounded.forwardBackward([someDatum("p")], { type: "cross_entropy" });
+      if (step === 0)
+        for (const [at, found] of logprobs.entries())
+          expect(difference(found, expected[at] ?? new Float32Array(0))).toBeLessThan(rounding);
+      losses.push(loss);
+      await rounded.optimStep("p", adam);
+    }
+    expect(losses.at(-1)).toBeLessThan(0.9 * (losses[0] as number));
+    for (const engine of [rounded, exact]) await engine.close();
   });
 });
