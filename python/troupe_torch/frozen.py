@@ -5,6 +5,7 @@ numbers are those of float32 weights, which would need twice the memory.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -40,11 +41,31 @@ def keep_narrow(whole: nn.Module) -> None:
         if not (name == "weight" and isinstance(module, (NarrowLinear, NarrowEmbedding)))
     }
     for parameter in whole.parameters():
-        if id(parameter) in others or id(parameter) not in kept:
+        if parameter.dtype == torch.bfloat16 and (id(parameter) in others or id(parameter) not in kept):
             parameter.data = parameter.data.float()
     for buffer in whole.buffers():
         if buffer.dtype == torch.bfloat16:
             buffer.data = buffer.data.float()
+
+
+@contextmanager
+def in_float32(whole: nn.Module) -> Iterator[None]:
+    """A model in bfloat16 has the same weights, and computes in float32."""
+    data = [(each, each.data) for each in [*whole.parameters(), *whole.buffers()]]
+    classes = [(module, module.__class__) for module in whole.modules()]
+    quantised = [(module, module.compute_dtype) for module in whole.modules() if hasattr(module, "compute_dtype")]
+    keep_narrow(whole)
+    for module, _ in quantised:
+        module.compute_dtype = torch.float32
+    try:
+        yield
+    finally:
+        for tensor, held in data:
+            tensor.data = held
+        for module, own in classes:
+            module.__class__ = own
+        for module, dtype in quantised:
+            module.compute_dtype = dtype
 
 
 class NarrowEmbedding(nn.Embedding):

@@ -74,6 +74,18 @@ describe.skipIf(python === undefined)("architectures of transformers", () => {
     await engine.close();
   });
 
+  it("a model is rejected if its window, its scaling or the bound of its scores is ignored, in bfloat16, too", () => {
+    const env = { ...process.env, PYTHONPATH: fileURLToPath(new URL("../../../python", import.meta.url)) };
+    const wrong = fileURLToPath(new URL("testing/wrong_attention.py", import.meta.url));
+    const printed = execFileSync(python ?? "", [wrong, join(folder, "gemma2")], { env });
+    const rejected = JSON.parse(printed.toString()) as Record<string, string | null>;
+    for (const precision of ["float32", "bfloat16"]) {
+      expect(rejected[`${precision}, nothing`]).toBeNull();
+      for (const ignored of ["window", "scaling", "bound"])
+        expect(rejected[`${precision}, ${ignored}`]).toMatch(/computes other scores for packed sequences/);
+    }
+  });
+
   it("an adapter is trained on the layers that a model has", async () => {
     const engine = openShared();
     const model = join(folder, "phi");
