@@ -19,7 +19,7 @@ Rule = attention.Rule
 WRONG = {
     "nothing": Rule,
     "window": lambda scaling, window, softcap: Rule(scaling, None, softcap),
-    "scaling": lambda scaling, window, softcap: Rule(1.3 * scaling, window, softcap),
+    "scaling": lambda scaling, window, softcap: Rule(1.05 * scaling, window, softcap),
     "bound": lambda scaling, window, softcap: Rule(scaling, window, None),
 }
 
