@@ -172,8 +172,9 @@ export async function bestEvaluation({
 function isBetter(one: Evaluation, other: Evaluation): boolean {
   if (one.solved === undefined || other.solved === undefined) return one.success > other.success;
   const common = Math.min(one.solved.length, other.solved.length);
-  const solved = ({ solved = "" }: Evaluation): number => solved.slice(0, common).replaceAll("0", "").length;
-  return solved(one) > solved(other);
+  const solvedOf = ({ solved: marks = "" }: Evaluation): number =>
+    marks.slice(0, common).replaceAll("0", "").length;
+  return solvedOf(one) > solvedOf(other);
 }
 
 export function checkpointsOf({ folder }: Run): Promise<number[]> {
