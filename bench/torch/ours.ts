@@ -47,7 +47,13 @@ const print = (line: object): void => void process.stdout.write(`${JSON.stringif
 const replies = work.trainedReply ?? work.reply;
 const longest = Math.max(...work.prompts.map(({ length }) => length)) + replies;
 const perPolicy = Math.max(...work.prompts.map(({ length }) => length)) + work.samples * replies;
-print({ predicted: await engine.predictMemory({ tokens: perPolicy, longest }) });
+print({
+  predicted: await engine.predictMemory({
+    tokens: perPolicy,
+    longest,
+    sequences: work.prompts.length * work.samples,
+  }),
+});
 print({ loaded: status(worker.pid ?? 0, "VmHWM"), rss: status(worker.pid ?? 0, "VmRSS") });
 
 for (let step = 0; step < work.steps; step++) {

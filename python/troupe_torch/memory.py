@@ -10,6 +10,7 @@ import torch
 from .model import Model
 from .passes import Settings
 from .policy import Policy
+from .sampler import Sampler
 
 #: Numbers of a layer that are kept for its gradient, for each number that its linear layers give: themselves, those
 #: before and after norms, activations and rotations, and their own gradients.
@@ -19,16 +20,19 @@ SCORES = 3
 
 
 def predicted_peak(
-    policies: Mapping[str, Policy], settings: Settings, rows: int, recompute: bool, tokens: int, longest: int
+    policies: Mapping[str, Policy], settings: Settings, sampler: Sampler, recompute: bool, work: Mapping[str, int]
 ) -> int:
-    """@param tokens of a policy's batch, a prompt's once @param longest sequence"""
+    """@param work `tokens` of a policy's batch, a prompt's once; `longest` sequence; `sequences` that are sampled together"""
+    tokens, longest = work["tokens"], work["longest"]
     models = {id(policy.model): policy.model for policy in policies.values()}
     device = next(iter(models.values())).device
     trained = sum(each.numel() for policy in policies.values() for each in policy.parameters.values())
     # Gradients and both moments, in float32. Those that exist are counted twice where the process already holds them.
     steady = _resident(device) + 12 * trained
-    work = max(_of_training(model, settings, recompute, max(longest, min(tokens, settings.trunk_tokens))) for model in models.values())
-    return int(steady + max(work, max(_of_sampling(model, rows, longest) for model in models.values())))
+    at_once = max(longest, min(tokens, settings.trunk_tokens))
+    training = max(_of_training(model, settings, recompute, at_once) for model in models.values())
+    sampling = _of_sampling(list(models.values()), sampler, longest, work["sequences"])
+    return int(steady + max(training, sampling))
 
 
 def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int) -> float:
@@ -40,14 +44,22 @@ def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int)
     return (states + layer if recompute else states + _layers(model) * layer) + scores
 
 
-def _of_sampling(model: Model, rows: int, longest: int) -> float:
+def _of_sampling(models: list[Model], sampler: Sampler, longest: int, sequences: int) -> float:
+    """Each model has a batch, and there are more while they fit."""
+    batches = [_of_batch(model, sampler.rows, longest) for model in models]
+    wanted = max(batches) * max(len(models), -(-sequences // sampler.rows))
+    cache = max(sum(batches), min(wanted, sampler.most))
+    # Scores are sorted and summed in float64.
+    return cache + 40 * sampler.rows * max(model.vocabulary for model in models)
+
+
+def _of_batch(model: Model, rows: int, longest: int) -> float:
     config = model.whole.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     size = torch.finfo(model.dtype).bits // 8
-    # Rows grow by blocks of 128 tokens; scores are sorted and summed in float64.
-    cache = rows * (-(-longest // 128) * 128) * _layers(model) * 2 * heads * head * size
-    return cache + 40 * rows * model.vocabulary
+    # Rows grow by blocks of 128 tokens.
+    return rows * (-(-longest // 128) * 128) * _layers(model) * 2 * heads * head * size
 
 
 def _bytes(model: Model, settings: Settings) -> int:

@@ -238,8 +238,8 @@ class Sampler:
 
     def __init__(self, settings: Settings, rows: int, most: int) -> None:
         self._settings = settings
-        self._rows = rows
-        self._most = most
+        self.rows = rows
+        self.most = most
         self._requests: list[Request] = []
         self._waiting: dict[Model, list[Waiting]] = {}
         self._batches: dict[Model, list[Batch]] = {}
@@ -321,7 +321,7 @@ class Sampler:
         while waiting.sequences:
             batch = next((each for each in batches if each.free and self._fits(each, waiting)), None)
             if batch is None:
-                batch = Batch(model, Rows(self._rows), [None] * self._rows)
+                batch = Batch(model, Rows(self.rows), [None] * self.rows)
                 if not self._fits(batch, waiting):
                     return False
                 batches.append(batch)
@@ -338,7 +338,7 @@ class Sampler:
         if all(each.model is not batch.model for each in others):
             return True
         needed = batch.rows.most_bytes(waiting.most, waiting.captured)
-        return needed + sum(each.most_bytes for each in others) <= self._most
+        return needed + sum(each.most_bytes for each in others) <= self.most
 
     @property
     def bytes(self) -> int:

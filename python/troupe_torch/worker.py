@@ -75,8 +75,7 @@ class Worker:
         self._recompute: bool = options["recompute"]
         settings = Settings(options["trunkTokens"], options["headTokens"], autocast=self._dtype != torch.float32)
         self._settings = settings
-        self._rows: int = options["rows"]
-        self._sampler = Sampler(settings, self._rows, options["cacheBytes"])
+        self._sampler = Sampler(settings, options["rows"], options["cacheBytes"])
         self._policies: dict[str, Policy] = {}
         self._bases: dict[str, Base] = {}
         attention.on_layer = self._alive
@@ -351,10 +350,7 @@ class Worker:
         return {}, {}
 
     def _verb_predictMemory(self, header: Mapping[str, Any], _: Arrays) -> Result:
-        peak = predicted_peak(
-            self._policies, self._settings, self._rows, self._recompute, header["tokens"], header["longest"]
-        )
-        return {"peak": peak}, {}
+        return {"peak": predicted_peak(self._policies, self._settings, self._sampler, self._recompute, header)}, {}
 
     # Files
 

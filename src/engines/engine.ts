@@ -322,6 +322,8 @@ export interface BatchSize {
   readonly tokens: number;
   /** Tokens of the longest sequence. */
   readonly longest: number;
+  /** That are sampled together, of all policies. */
+  readonly sequences: number;
 }
 
 export interface Engine {

@@ -213,7 +213,8 @@ export function evaluatedEpisodes(
 }
 
 /** Weights once per whole model or base; gradients and moments of trained ones; references and critics likewise. */
-function bytesOf({ recipe, algorithm }: Resolved, sizes: Sizes): Estimate["bytes"] {
+function bytesOf(resolved: Resolved, sizes: Sizes): Estimate["bytes"] {
+  const { recipe, algorithm } = resolved;
   const trained = trainedPolicies(recipe);
   const bases = new Set<string>();
   let [weights, checkpoint] = [0, 0];
@@ -230,12 +231,18 @@ function bytesOf({ recipe, algorithm }: Resolved, sizes: Sizes): Estimate["bytes
     weights += 12 * trainableParameters;
     checkpoint += 12 * trainableParameters;
   }
+  for (const { policy } of recipe.train.steps === 0 ? [] : criticsOf(recipe, algorithm.critic))
+    checkpoint += 12 * (sizes[policy]?.trainableParameters ?? 0);
+  return { weights: weights + auxiliaryBytes(resolved, sizes), checkpoint };
+}
+
+/** Of references and critics, which a run makes besides the policies: weights, and a critic's gradients and moments. */
+export function auxiliaryBytes({ recipe, algorithm }: Resolved, sizes: Sizes): number {
   const trainable = (policy: string) => sizes[policy]?.trainableParameters ?? 0;
-  for (const { policy } of recipe.train.steps === 0 ? [] : criticsOf(recipe, algorithm.critic)) {
-    weights += 16 * trainable(policy);
-    checkpoint += 12 * trainable(policy);
-  }
-  if (needsInitialPolicies(algorithm))
-    for (const policy of learningPolicies(recipe)) weights += 4 * trainable(policy);
-  return { weights, checkpoint };
+  const critics = recipe.train.steps === 0 ? [] : criticsOf(recipe, algorithm.critic);
+  const references = needsInitialPolicies(algorithm) ? [...learningPolicies(recipe)] : [];
+  return sum([
+    ...critics.map(({ policy }) => 16 * trainable(policy)),
+    ...references.map((policy) => 4 * trainable(policy)),
+  ]);
 }

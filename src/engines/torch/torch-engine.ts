@@ -141,8 +141,8 @@ export class TorchEngine implements Engine {
     this.#worker.moved(from, to);
   }
 
-  async predictMemory({ tokens, longest }: BatchSize): Promise<number> {
-    const { header } = await this.#worker.ask("predictMemory", { tokens, longest });
+  async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<number> {
+    const { header } = await this.#worker.ask("predictMemory", { tokens, longest, sequences });
     return header["peak"] as number;
   }
 

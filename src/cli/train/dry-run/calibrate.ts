@@ -14,7 +14,7 @@ import { promptHistory } from "../../../rollout/prompts.ts";
 import { agentOf } from "../../../rollout/setting.ts";
 import { sum } from "../../../statistics.ts";
 import { startsOf } from "../../../train/estimate-episode.ts";
-import { estimate, type Estimate } from "../../../train/estimate.ts";
+import { auxiliaryBytes, estimate, type Estimate } from "../../../train/estimate.ts";
 import { openPolicies, type OpenPolicies } from "../../../train/policies.ts";
 import { examplesOf } from "../../../train/sft.ts";
 import type { NamedTeam } from "../../../train/teams.ts";
@@ -115,7 +115,9 @@ async function measure(
       sampled: sampled.rate,
     },
     measured: sampleOf([supervised, groups, sampled]),
-    memory: process.resourceUsage().maxRSS * 1024 + (enginePeak ?? 0),
+    memory:
+      process.resourceUsage().maxRSS * 1024 +
+      (enginePeak === undefined ? 0 : enginePeak + auxiliaryBytes(resolved, sizes)),
     memoryIsPredicted: enginePeak !== undefined,
   };
 }
@@ -140,7 +142,8 @@ function sizeOf(data: readonly Datum[]): BatchSize {
     ({ prompt, continuations }) =>
       prompt.length + Math.max(...continuations.map((each) => each.tokens.length)),
   );
-  return { tokens: Math.max(...tokens), longest: Math.max(...lengths) };
+  const sequences = sum(data.map(({ continuations }) => continuations.length));
+  return { tokens: Math.max(...tokens), longest: Math.max(...lengths), sequences };
 }
 
 /** A solver's actions if there is a solver; otherwise actions of maximum length. */
