@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { torchPython } from "../../src/engines/torch/install.ts";
+import { torchPython } from "../../src/engines/open.ts";
 import { drawInt, generatorOf, rootKey } from "../../src/random.ts";
 
 const [shape = "qwen2.5-0.5b", ...numbers] = process.argv.slice(2);

@@ -1,10 +1,6 @@
 /** Our side of the comparison: one process that samples, trains and updates. Prints a line of JSON for each step, and the peak. */
 import { readFileSync } from "node:fs";
-import { torchSettings } from "../../src/engines/torch/kind.ts";
-import { torchPython } from "../../src/engines/torch/install.ts";
-import { TorchEngine } from "../../src/engines/torch/torch-engine.ts";
-import { LastingWorker } from "../../src/engines/torch/lasting-worker.ts";
-import { TorchWorker } from "../../src/engines/torch/worker.ts";
+import { openOwn } from "../../src/engines/torch/testing/own-worker.ts";
 import type { AdapterOptions } from "../../src/models/adapter-options.ts";
 
 export interface Work {
@@ -25,15 +21,10 @@ export interface Work {
 const work = JSON.parse(process.argv[2] ?? "") as Work;
 const names = work.policies ?? ["policy"];
 
-const { python, timeoutSeconds, ...settings } = torchSettings.parse({
-  type: "torch",
-  device: "cpu",
-  precision: work.precision,
-  threads: work.threads,
-  ...work.settings,
-});
-const worker = new TorchWorker({ python: torchPython(python), settings, timeoutSeconds, log: "/dev/stderr" });
-const engine = new TorchEngine(new LastingWorker(() => worker));
+const given = { precision: work.precision, threads: work.threads, ...work.settings };
+const { engine, processes } = openOwn(given, "/dev/stderr");
+const [worker] = processes;
+if (worker === undefined) throw new Error("no worker was started");
 for (const name of names) await engine.createPolicy({ name, model: work.model, adapter: work.adapter });
 const status = (pid: number, key: string): number =>
   1024 * Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);

@@ -62,4 +62,10 @@ export { startServer as serveEngine, type TinkerServer } from "./tinker/server/s
 export { standardLimits, type ServedModel, type ServerOptions } from "./tinker/server/options.ts";
 
 // What the engine `torch` computes with.
-export { installTorch, quantiseRequirement, torchRequirements, type TorchBuild } from "./torch/install.ts";
+export {
+  installTorch,
+  quantiseRequirement,
+  torchPython,
+  torchRequirements,
+  type TorchBuild,
+} from "./torch/install.ts";

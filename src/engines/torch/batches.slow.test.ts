@@ -7,7 +7,8 @@ import { makeModel, temporaryFolder, tinyPreset, vocabularySize } from "../../mo
 import { drawInt, generatorOf, rootKey } from "../../random.ts";
 import type { SampleRequest } from "../engine.ts";
 import { adam, difference, someDatum } from "../local/test-engine.ts";
-import { engineWith, openShared, python } from "./testing/shared-worker.ts";
+import { engineWith } from "./testing/own-worker.ts";
+import { openShared, python } from "./testing/shared-worker.ts";
 
 const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
 

@@ -7,7 +7,8 @@ import type { LossResult } from "../engine.ts";
 import { writeMerged } from "../../models/exported.ts";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
-import { engineWith, openShared, python } from "./testing/shared-worker.ts";
+import { engineWith } from "./testing/own-worker.ts";
+import { openShared, python } from "./testing/shared-worker.ts";
 
 const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj", "down_proj"], seed: 4 };
 

@@ -9,13 +9,11 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { withServicesUsed } from "../../calls/services.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import type { TrainEvent } from "../../train/events.ts";
-import { train } from "../../train/run.ts";
-import { tinyRecipe } from "../../train/testing/tiny-recipe.ts";
 import type { Datum } from "../engine.ts";
 import { request } from "../local/test-engine.ts";
 import { LastingWorker } from "./lasting-worker.ts";
-import { python, startWorker } from "./testing/shared-worker.ts";
+import { startWorker } from "./testing/own-worker.ts";
+import { python } from "./testing/shared-worker.ts";
 import { TorchEngine } from "./torch-engine.ts";
 import type { TorchWorker } from "./worker.ts";
 
@@ -111,35 +109,9 @@ const killings: readonly Killing[] = [
   { verb: "writeOptimizer", when: "after" },
 ];
 
-/** A training whose worker is killed after some of its checkpoints, and the weights that it ends with. */
-async function trained(killedAfter: readonly number[]): Promise<{ weights: object; processes: number }> {
-  const resolved = tinyRecipe({ checkpoint: { every: 2, keep: 1 } });
-  const directory = path.join(temporaryFolder(), "run");
-  const processes: TorchWorker[] = [];
-  const start = (): TorchWorker => {
-    const worker = startWorker();
-    processes.push(worker);
-    return worker;
-  };
-  const engine = new TorchEngine(new LastingWorker(start));
-  const onEvent = (event: TrainEvent): void => {
-    if (event.type !== "checkpoint" || !killedAfter.includes(event.step)) return;
-    process.kill(processes.at(-1)?.pid ?? 0, "SIGKILL");
-  };
-  await train({ ...resolved, directory, engine, onEvent });
-  await engine.close();
-  const weights = contentsOf(path.join(directory, "checkpoints", "step-7", "shared", "model.safetensors"));
-  return { weights, processes: processes.length };
-}
-
 describe.skipIf(python === undefined)("kill -9", async () => {
   const model = python === undefined ? "" : await makeModel(temporaryFolder(), "model");
   const expected = python === undefined ? {} : await lived(openKilled(null).engine, model, temporaryFolder());
-
-  it("of the worker after checkpoints of a training, whose folders get another name: the same weights", async () => {
-    const whole = await trained([]);
-    expect(await trained([2, 5])).toEqual({ ...whole, processes: 3 });
-  });
 
   it.each(killings)("of the worker, $when $verb: another one ends with the same bits", async (killing) => {
     const { engine, processes } = openKilled(killing);

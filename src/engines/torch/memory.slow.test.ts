@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
 import type { Datum } from "../engine.ts";
 import { LastingWorker } from "./lasting-worker.ts";
-import { python, startWorker } from "./testing/shared-worker.ts";
+import { startWorker } from "./testing/own-worker.ts";
+import { python } from "./testing/shared-worker.ts";
 import { TorchEngine } from "./torch-engine.ts";
 
 const weight = "model.embed_tokens.weight";

@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { openSafetensors } from "../../models/safetensors.ts";
 import { failure, makeModel, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
-import { engineWith, python, startWorker } from "./testing/shared-worker.ts";
+import { engineWith, startWorker } from "./testing/own-worker.ts";
+import { python } from "./testing/shared-worker.ts";
 
 const has = (library: string): boolean =>
   python !== undefined && spawnSync(python, ["-c", `import ${library}`], { stdio: "ignore" }).status === 0;

@@ -5,33 +5,13 @@
 import { ServiceError } from "../../../errors.ts";
 import { drawFloat, generatorOf, rootKey } from "../../../random.ts";
 import { atEndOfFile } from "../../../test-end.ts";
-import { torchSettings } from "../kind.ts";
 import { LastingWorker, type WorkerProcess } from "../lasting-worker.ts";
 import { python } from "./interpreter.ts";
 import { TorchEngine } from "../torch-engine.ts";
-import { TorchWorker } from "../worker.ts";
+import type { TorchWorker } from "../worker.ts";
+import { startWorker } from "./own-worker.ts";
 
 export { python };
-
-/** A worker of its own, in float32 on one thread of the CPU. */
-export function startWorker(changes: object = {}, log?: string, interpreter = python): TorchWorker {
-  const {
-    python: _,
-    timeoutSeconds,
-    ...settings
-  } = torchSettings.parse({
-    type: "torch",
-    device: "cpu",
-    threads: 1,
-    ...changes,
-  });
-  return new TorchWorker({ python: interpreter ?? "python3", settings, timeoutSeconds, log });
-}
-
-/** An engine with settings of its own, and a worker of its own. */
-export function engineWith(changes: object): TorchEngine {
-  return new TorchEngine(new LastingWorker(() => startWorker(changes)));
-}
 
 const idle: TorchWorker[] = [];
 
