@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
+import { action } from "../credit/testing.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { episodeVersion } from "../rollout/episode.ts";
 import type { StoredTrajectory } from "../runs/trajectory-log.ts";
 import { endedIn } from "./ended.ts";
 
 const node = { turn: 0, phase: 0, observations: {}, actions: [], done: false, score: 0, kept: true };
+const { reward: _, ...called } = { ...action(), logprobs: Float32Array.of(-1, -2) };
 const episodeAt = (id: string, trajectory: number): Episode => ({
   schema_version: episodeVersion,
   id,
@@ -15,7 +17,7 @@ const episodeAt = (id: string, trajectory: number): Episode => ({
     { ...node, id: "", parent: null, state: {} },
     { ...node, id: `${trajectory}`, parent: "", state: {} },
   ],
-  actions: [],
+  actions: [called],
   ends: [],
 });
 const placeAt = (episode: string, trajectory: number) => ({ episode, task: { word: "hot" }, trajectory });
@@ -53,4 +55,17 @@ it("a trajectory that another grader rewarded is played again", async () => {
   await gradedBy("one")?.put(place, episode);
   expect(await gradedBy("one")?.get(place)).toEqual(episode);
   expect(await gradedBy("other")?.get(place)).toBeNull();
+});
+
+it("a program that called nobody runs again", async () => {
+  const lines = new Map<string, string>();
+  const log = {
+    file: "trajectories.jsonl",
+    get: (key: string) => lines.get(key),
+    put: async ({ key, contents }: StoredTrajectory) => void lines.set(key, contents),
+  };
+  const ended = endedIn({ folder: { trajectories: log }, environment: { drive: () => {} } } as never, 1, "");
+  const place = placeAt("train/1/0", 0);
+  await ended?.put(place, { ...episodeAt("train/1/0", 0), actions: [] });
+  expect(await ended?.get(place)).toBeNull();
 });

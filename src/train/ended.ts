@@ -63,6 +63,8 @@ export function endedIn(
       );
     },
     put: async (place, played) => {
+      // A program that called nobody may have a bug, which is repaired before the run is resumed.
+      if (played.actions.length === 0) return;
       const { episode, trajectory } = place;
       await log.put({ step, episode, trajectory, key: keyOf(place), contents: await packed(played) });
     },
