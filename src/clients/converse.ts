@@ -43,7 +43,7 @@ interface TurnUsage {
   readonly thinking: number | null;
 }
 
-/** The service rejected the request. The message gives its reason, without the key. */
+/** The service rejected the request. The message says why, with the API key redacted. */
 export class RejectedRequest extends Fault {}
 
 const rejecting = [400, 413, 422];

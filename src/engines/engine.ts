@@ -330,7 +330,7 @@ export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** One line for people: processor, threads, precision. */
   readonly description: string;
-  /** Bytes of weights, gradients, moments and caches held in this process; absent: unknown, or elsewhere. */
+  /** Bytes of weights, gradients, moments and caches held by this process or its worker; absent: unknown, or elsewhere. */
   readonly memoryBytes?: number | undefined;
   /**
    * Peak of its process's memory for sampling and training such a batch, in bytes, with everything in it; absent: it
