@@ -32,11 +32,23 @@ export async function modelDigests(directory: string): Promise<ModelDigests> {
 export async function checkModel(run: string, policy: string, directory: string): Promise<void> {
   const before = (await readModels(run)).at(-1)?.models[policy];
   if (before === undefined) return;
-  const file = differingFile(before, await modelDigests(path.resolve(directory)));
-  if (file === null) return;
-  const problem = `${path.resolve(directory)} is not the model that ${policy} of ${run} started from: ${file} differs`;
   const fix = "put that model there, or run this where the run was trained";
-  throw new TroupeError("bad_run", `${problem}; ${fix}.`);
+  await checkContents(path.resolve(directory), before, `that ${policy} of ${run} started from`, fix);
+}
+
+/**
+ * @param which model it was, for the message
+ * @throws TroupeError `bad_run` if the directory has other contents
+ */
+export async function checkContents(
+  directory: string,
+  expected: ModelDigests,
+  which: string,
+  fix: string,
+): Promise<void> {
+  const file = differingFile(expected, await modelDigests(directory));
+  if (file === null) return;
+  throw new TroupeError("bad_run", `${directory} is not the model ${which}: ${file} differs; ${fix}.`);
 }
 
 /** The first file in which two models differ; null: they are the same. */

@@ -10,6 +10,8 @@ const savedPolicy = z.strictObject({
   directory: z.string().nullable(),
 });
 const savedPolicies = z.record(z.string(), savedPolicy);
+/** With the SHA-256 of its files (src/models/model-digests.ts); absent if they are on a server. */
+const savedBase = savedPolicy.extend({ files: z.record(z.string(), z.string()).optional() });
 
 export const checkpointStateSchema = z.object({
   ...header,
@@ -19,7 +21,7 @@ export const checkpointStateSchema = z.object({
   /** Saved in the checkpoint's folder. */
   policies: savedPolicies,
   /** The models trained by a warm start of bases, saved in the run's folder of models; absent before its end. */
-  bases: savedPolicies.optional(),
+  bases: z.record(z.string(), savedBase).optional(),
   /** What reinforcement resumes with besides the policies; absent before it starts. */
   reinforcement: z
     .strictObject({
@@ -47,6 +49,7 @@ export const checkpointStateSchema = z.object({
   /** SHA-256 of all this as JSON without spaces. */
   digest: z.string(),
 });
+export type SavedBase = z.output<typeof savedBase>;
 export type CheckpointState = z.output<typeof checkpointStateSchema>;
 
 /** What a run knows of itself at a checkpoint. */

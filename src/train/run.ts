@@ -5,7 +5,6 @@
 import path from "node:path";
 import { unrecordedCalls, type RecordedCalls } from "../calls/recorded.ts";
 import { command } from "../command-line.ts";
-import type { SavedPolicy } from "../engines/engine.ts";
 import { retryingEngine } from "../engines/retrying.ts";
 import { startLogging } from "../logging/start.ts";
 import { isPresentSync } from "../present.ts";
@@ -32,7 +31,7 @@ import { sftStep } from "./sft.ts";
 import { placeOf } from "./state.ts";
 import type { OpenStage, Run, TrainOptions } from "./state.ts";
 import { trainStep } from "./step.ts";
-import { basesOf, learningPolicies, namedTeams, saveBases } from "./teams.ts";
+import { basesOf, checkBase, learningPolicies, namedTeams, saveBases } from "./teams.ts";
 import { sftModels, sftPolicies, warmStartRecipe } from "./teams.ts";
 
 export type { TrainOutcome } from "./end.ts";
@@ -189,6 +188,7 @@ async function openStage(
   const isWarm = stage === "warm-start";
   const recipe = isWarm ? warmStartRecipe(whole) : whole;
   const fromSft = isWarm ? undefined : sftModels(whole, models, bases ?? {});
+  for (const base of isWarm ? [] : Object.values(bases ?? {})) await checkBase(base, models);
   const policies = await openPolicies(engine, recipe, environment, models, fromSft);
   const teams = namedTeams(recipe, environment);
   const roles = teams.flatMap(({ team }) => team.roles);
@@ -207,7 +207,7 @@ async function endWarmStart(run: Run): Promise<void> {
     run.stage = { ...stage, trained: learningPolicies(recipe) };
     return;
   }
-  const bases: Record<string, SavedPolicy> = await saveBases(engine, recipe, stage.policies, models);
+  const bases = await saveBases(engine, recipe, stage.policies, models);
   run.stage = await openStage(run, models, "reinforcement", bases);
   run.bases = bases;
 }

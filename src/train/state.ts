@@ -12,6 +12,7 @@ import type { Recipe } from "../recipes/schema.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
+import type { SavedBase } from "../runs/checkpoint-state.ts";
 import type { StepMetrics, Timing } from "../runs/records.ts";
 import type { Run as RunFolder } from "../runs/run.ts";
 import type { Listener, Stage } from "./events.ts";
@@ -79,7 +80,7 @@ export interface Run extends Omit<Resolved, "adjustments" | "configuredEngine"> 
   lineage: string;
   stage: OpenStage;
   /** The base models trained by a warm start of bases that is over; undefined: none. */
-  bases: Readonly<Record<string, SavedPolicy>> | undefined;
+  bases: Readonly<Record<string, SavedBase>> | undefined;
   /** Made for the next step of the warm start. */
   examples: { readonly stageStep: number; readonly data: readonly Datum[] } | null;
   /** Null until reinforcement starts or is resumed. */

@@ -6,10 +6,12 @@
  * thus start from the same weights, and differ only in what reinforcement may change.
  */
 import path from "node:path";
-import type { Engine, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
+import type { Engine, StoredPolicy } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
+import { checkContents, modelDigests } from "../models/model-digests.ts";
 import type { Recipe, RecipeTeam } from "../recipes/schema.ts";
+import type { SavedBase } from "../runs/checkpoint-state.ts";
 import { buildTeam } from "../teams/build.ts";
 import type { Role, Team } from "../teams/team.ts";
 import type { OpenPolicies } from "./policies.ts";
@@ -127,15 +129,30 @@ export function warmStartRecipe(recipe: Recipe): Recipe {
 export function sftModels(
   recipe: Recipe,
   folder: string,
-  saved: Readonly<Record<string, SavedPolicy>>,
+  saved: Readonly<Record<string, SavedBase>>,
 ): ReadonlyMap<string, StoredPolicy> {
   const models = [...basesOf(recipe)].map(([policy, base]) => {
     const found = saved[base];
-    if (found !== undefined) return [policy, { saved: found, folder }] as const;
+    if (found !== undefined) return [policy, storedBase(found, folder)] as const;
     const problem = `the checkpoint does not contain the location of ${base} after the warm start`;
     throw new TroupeError("bad_run", `${problem}; start a new run`);
   });
   return new Map(models);
+}
+
+export function storedBase({ kind, location, version, directory }: SavedBase, folder: string): StoredPolicy {
+  return { saved: { kind, location, version, directory }, folder };
+}
+
+/**
+ * Policies were trained on the base as the warm start left it: on another one, they would be others.
+ * @param models the run's folder of models
+ * @throws TroupeError `bad_run` if its files were replaced
+ */
+export async function checkBase({ directory, files }: SavedBase, models: string): Promise<void> {
+  if (directory === null || files === undefined) return;
+  const fix = "put its files back, or start a new run";
+  await checkContents(path.join(models, directory), files, "that the warm start of the bases made", fix);
 }
 
 /** What a base is saved as. */
@@ -149,11 +166,16 @@ export async function saveBases(
   recipe: Recipe,
   opened: OpenPolicies,
   models: string,
-): Promise<Record<string, SavedPolicy>> {
+): Promise<Record<string, SavedBase>> {
   const bases = new Set(basesOf(recipe).values());
-  const saved: Record<string, SavedPolicy> = {};
+  const saved: Record<string, SavedBase> = {};
   for (const name of Object.keys(opened)) {
-    if (bases.has(name)) saved[name] = await engine.snapshot(name, { folder: models, name: sftName(name) });
+    if (bases.has(name)) {
+      const found = await engine.snapshot(name, { folder: models, name: sftName(name) });
+      const { directory } = found;
+      const files = directory === null ? undefined : await modelDigests(path.join(models, directory));
+      saved[name] = { ...found, ...(files === undefined ? {} : { files }) };
+    }
     await engine.removePolicy(name);
   }
   return saved;

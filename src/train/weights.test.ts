@@ -49,7 +49,7 @@ const recipes: Readonly<Record<string, Partial<RecipeInput>>> = {
   adapters: perRole({ scout: { ...nano, adapter }, planner: { ...nano, adapter } }),
   bases: perRole(
     { eyes: { ...nano, adapter }, legs: { ...nano, adapter } },
-    { warmStart: { ...warmStart, teach: "bases" } },
+    { warmStart: { ...warmStart, teach: "bases" }, checkpoint: { every: 1 } },
   ),
   single: { ...brief, policies: { solo: nano }, team: alone, algorithm: { name: "grpo", samples: 3 } },
   sizes: perRole({ scout: nano, planner: { model: { preset: "tiny" } } }),
@@ -222,6 +222,28 @@ describe("policies in other teams", () => {
     await fs.writeFile(path.join(lost, "adapter_config.json"), '{"base_model_name_or_path":"nowhere"}');
     await expect(weightsOfDirectory(lost)).rejects.toThrow('names the base "nowhere"');
   });
+});
+
+test("a trained base that was replaced is rejected, by a resumed run and by what reads it", async () => {
+  const changes = recipes["bases"] as RecipeInput;
+  const directory = path.join(root, "replaced");
+  await fs.cp(path.join(root, "bases"), directory, { recursive: true });
+  // As if it had been interrupted after the step before the last.
+  for (const last of ["result.json", "checkpoints/step-14"])
+    await fs.rm(path.join(directory, last), { recursive: true });
+  const base = path.join(directory, "models", "nano-taught", "model.safetensors");
+  const weights = await fs.readFile(base);
+  await fs.copyFile(path.join(directory, "models", "nano", "model.safetensors"), base);
+  const resume = async () => {
+    await using engine = closing(openEngine({ threads: 1, precision: "float32" }));
+    return await train({ ...tinyRecipe(changes), directory, engine: engine.value });
+  };
+  const problem =
+    /nano-taught is not the model that the warm start of the bases made: model\.safetensors differs/;
+  await expect(resume()).rejects.toThrow(problem);
+  await expect(weightsFrom("replaced", "eyes")).rejects.toThrow(problem);
+  await fs.writeFile(base, weights);
+  expect(await resume()).toMatchObject({ status: "finished" });
 });
 
 test("a policy continues an adapter of another run, with a critic that starts from it", async () => {

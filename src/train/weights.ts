@@ -23,7 +23,7 @@ import type { Team } from "../teams/team.ts";
 import type { JsonObject } from "../text/files.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { checkTools, checkWords, modelDirectory, type OpenPolicies, type OpenPolicy } from "./policies.ts";
-import { basesOf, trainedPolicies } from "./teams.ts";
+import { basesOf, checkBase, storedBase, trainedPolicies } from "./teams.ts";
 
 /** What a policy is made from. */
 export interface Weights {
@@ -124,13 +124,17 @@ async function beginningOf(run: SavedRun, policy: string, scratch: string): Prom
 }
 
 /** During the warm start, a base is a policy of the checkpoint. */
-function trainedBase(
+async function trainedBase(
   { directory }: SavedRun,
   base: string,
   { directory: folder, state }: Checkpoint,
-): StoredPolicy {
+): Promise<StoredPolicy> {
   const ended = state.bases?.[base];
-  if (ended !== undefined) return { saved: ended, folder: layoutOf(directory).models };
+  if (ended !== undefined) {
+    const { models } = layoutOf(directory);
+    await checkBase(ended, models);
+    return storedBase(ended, models);
+  }
   const saved = state.policies[base];
   if (saved !== undefined) return { saved, folder };
   throw new TroupeError("bad_run", `${folder} does not contain the location of ${base} after the warm start`);
