@@ -72,8 +72,8 @@ def _problem(package: str, oldest: tuple[int, int]) -> str | None:
 
 
 def _reject(problem: str) -> None:
-    fix = "`troupe engine install torch` makes a Python that has it"
-    error = {"code": "no_engine", "message": f"{problem}; {fix}"}
+    # The caller knows how its program is called.
+    error = {"code": "no_engine", "message": problem, "fix": "python"}
     text = json.dumps({"id": 0, "error": error}).encode()
     _out.write(struct.pack("<I", len(text)) + text)
     _out.flush()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 
 class EngineError(Exception):
-    def __init__(self, code: str, message: str, discarded: bool = False) -> None:
+    def __init__(self, code: str, message: str, discarded: bool = False, fix: str | None = None) -> None:
+        """@param fix a key of `fixes` in src/engines/torch/worker.ts: the caller knows how its program is called"""
         super().__init__(message)
         self.code = code
+        self.fix = fix
         #: The gradients of the verb's policies are zero now.
         self.discarded = discarded
 

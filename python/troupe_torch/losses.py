@@ -28,7 +28,7 @@ def terms_of(
     loss: Mapping[str, Any], numbers: Numbers, outputs: Tensor, entropies: Tensor, owners: Tensor
 ) -> Terms:
     """@param outputs log-probabilities, or a critic's values; @param owners the number of each token's continuation"""
-    counts = numbers["mask"] != 0 if "mask" in numbers else torch.ones_like(outputs, dtype=torch.bool)
+    counts = counts_of(numbers, outputs)
     zero = torch.zeros_like(outputs)
     none = zero.bool()
     if loss["type"] == "value":
@@ -41,6 +41,11 @@ def terms_of(
         found = _ratio_terms(loss, numbers, outputs, entropies, counts, owners)
     kept = {name: torch.where(counts, getattr(found, name), 0) for name in ("loss", "slope", "kl", "reference_kl")}
     return Terms(**kept, clipped=found.clipped & counts, counts=counts)
+
+
+def counts_of(numbers: Numbers, like: Tensor) -> Tensor:
+    """Which tokens are in sums."""
+    return numbers["mask"] != 0 if "mask" in numbers else torch.ones_like(like, dtype=torch.bool)
 
 
 def entropy_bonus(loss: Mapping[str, Any], numbers: Numbers, like: Tensor) -> Tensor:

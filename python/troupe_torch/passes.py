@@ -13,7 +13,7 @@ from torch import Tensor
 from .adapters import adapted
 from .attention import Packed, Piece, laid_out
 from .errors import EngineError
-from .losses import entropy_bonus, terms_of
+from .losses import counts_of, entropy_bonus, terms_of
 from .model import Model
 from .policy import Policy
 
@@ -243,13 +243,14 @@ class Pass:
         sums = self.sums
         if not torch.isfinite(outputs).all():
             raise EngineError("bad_model", f"policy {policy.name}: its numbers are not finite; its weights have diverged")
-        if self.loss is None:
-            sums.tokens += len(outputs)
-            sums.entropy += entropies.sum().item()
-            return outputs, outputs
         numbers = {name: torch.from_numpy(each[pack.places].astype(np.float64)) for name, each in self.numbers.items()}
+        if self.loss is None:
+            counts = counts_of(numbers, outputs)
+            sums.tokens += int(counts.sum())
+            sums.entropy += torch.where(counts, entropies, 0).sum().item()
+            return outputs, outputs
         terms = terms_of(self.loss, numbers, outputs, entropies, torch.from_numpy(pack.owners))
-        if not torch.isfinite(terms.loss).all() or not torch.isfinite(terms.slope).all():
+        if not all(torch.isfinite(each).all() for each in (terms.loss, terms.slope, terms.kl, terms.reference_kl)):
             raise EngineError("bad_model", f"policy {policy.name}: the loss is not finite; its inputs are extreme")
         sums.loss += terms.loss.sum().item()
         sums.tokens += int(terms.counts.sum())

@@ -22,8 +22,8 @@ def bitsandbytes() -> Any:
         raise EngineError(
             "no_engine",
             f"quantise: nf4 needs {REQUIREMENT}, which {sys.executable} cannot import ({type(error).__name__}: {error}); "
-            "`troupe engine install torch --quantise` installs it in the engine's own Python, "
-            f"`{sys.executable} -m pip install {REQUIREMENT}` in this one",
+            f"`{sys.executable} -m pip install {REQUIREMENT}` installs it there",
+            fix="bitsandbytes",
         ) from error
     return found
 

@@ -64,7 +64,7 @@ class Worker:
             if self._in_4_bits:
                 bitsandbytes()
         except EngineError as error:
-            writer.write({"id": 0, "error": {"code": error.code, "message": str(error)}})
+            writer.write({"id": 0, "error": {"code": error.code, "message": str(error), "fix": error.fix}})
             sys.exit(1)
         if options["deterministic"]:
             torch.use_deterministic_algorithms(True)
@@ -242,12 +242,6 @@ class Worker:
             self._release(policy.model)
         return {}, {}
 
-    def _verb_clear(self, _: Mapping[str, Any], __: Arrays) -> Result:
-        """As if just started."""
-        self._policies.clear()
-        self._bases.clear()
-        return {}, {}
-
     def _verb_copy(self, header: Mapping[str, Any], _: Arrays) -> Result:
         """Only for sampling."""
         policy, name = self._policy(header["name"]), header["to"]
@@ -300,7 +294,8 @@ class Worker:
             policy = self._policies[datum.policy]
             if policy.critic or top > policy.model.vocabulary:
                 raise EngineError("bad_arguments", f"{datum.policy} has no {top} most probable tokens")
-        made = Pass(self._policies, self._settings, self._interrupter(header), None, {}, top)
+        numbers = {"mask": arrays["mask"]} if "mask" in arrays else {}
+        made = Pass(self._policies, self._settings, self._interrupter(header), None, numbers, top)
         found = made.over(data)
         return _summed(made), found
 
@@ -427,8 +422,18 @@ def _device(wanted: str) -> torch.device:
         return torch.device(next(name for name, works in available.items() if works))
     if available[wanted]:
         return torch.device(wanted)
-    works = ", ".join(name for name, works in available.items() if works)
-    raise EngineError("no_engine", f"PyTorch finds no {wanted} on this machine; it finds {works}")
+    works = " and ".join(name for name, works in available.items() if works)
+    raise EngineError("no_engine", f"engine.device: PyTorch {torch.__version__} finds no {wanted}, but {works}; {_missing(wanted)}")
+
+
+def _missing(wanted: str) -> str:
+    """What to do."""
+    others = "set engine.device to cpu, or leave it out"
+    if wanted == "mps":
+        return f"a Mac with Apple's processor and macOS 14 or newer has it; {others}"
+    if torch.version.cuda is None:
+        return f"this build is without CUDA: install the default one, or {others}"
+    return f"see whether `nvidia-smi` shows the GPU and a driver for CUDA {torch.version.cuda}; otherwise {others}"
 
 
 def _describe(device: torch.device) -> str:

@@ -166,7 +166,15 @@ function nextLines(
   const roles = place.kind === "run" ? Object.entries(place.run.recipe.team.roles) : [];
   const pairs = roles.flatMap(([name, role]) => (role.policy === policy ? `${name}=${out}` : []));
   if (pairs.length === 0) return [];
-  return ["", "next:", `  ${command("eval", given, "--policies", pairs.join(","), ...runsOption(runs))}`];
+  // A merged model is a whole one, which an engine with bases in 4 bits does not take.
+  const { engine } = place.kind === "run" ? place.run.recipe : {};
+  const isIn4Bits = engine !== undefined && "quantise" in engine && engine.quantise === "nf4";
+  const changed = to === "merged" && isIn4Bits ? ["engine.quantise=none"] : [];
+  return [
+    "",
+    "next:",
+    `  ${command("eval", given, ...changed, "--policies", pairs.join(","), ...runsOption(runs))}`,
+  ];
 }
 
 /** Null: a directory's weights, which have no policy's name. */

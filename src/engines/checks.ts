@@ -177,13 +177,15 @@ export interface Field {
   readonly reason: string;
 }
 
-/** What a loss reads of the data besides the tokens. */
-export function fieldsOf(loss: Loss, data: readonly Datum[]): readonly Field[] {
+/** What is read of the data besides the tokens. `loss` absent: for log-probabilities alone. */
+export function fieldsOf(loss: Loss | undefined, data: readonly Datum[]): readonly Field[] {
   const isGiven = ({ name, presence }: Field): boolean =>
     presence !== "all or none" ||
     data.some(({ continuations }) => continuations.some((continuation) => continuation[name] !== undefined));
-  return fieldsOfLoss(loss).filter(isGiven);
+  return (loss === undefined ? [maskField] : fieldsOfLoss(loss)).filter(isGiven);
 }
+
+const maskField: Field = { name: "mask", presence: "all or none", reason: "another continuation has one" };
 
 function fieldsOfLoss(loss: Loss): readonly Field[] {
   const needed = (name: NumberField, who = `the loss ${loss.type}`): Field => ({
@@ -192,17 +194,16 @@ function fieldsOfLoss(loss: Loss): readonly Field[] {
     reason: `${who} needs it`,
   });
   const weights: Field = { name: "weights", presence: "ones", reason: "it is given" };
-  const mask: Field = { name: "mask", presence: "all or none", reason: "another continuation has one" };
   switch (loss.type) {
     case "cross_entropy":
-      return [weights, mask];
+      return [weights, maskField];
     case "importance_sampling":
     case "ppo":
     case "cispo":
-      return [needed("advantages"), needed("logprobs"), ...addedFields(loss, needed, weights), mask];
+      return [needed("advantages"), needed("logprobs"), ...addedFields(loss, needed, weights), maskField];
     case "value": {
       const clip = loss.clip === undefined ? [] : [needed("values", "`clip`")];
-      return [weights, needed("targets"), ...clip, mask];
+      return [weights, needed("targets"), ...clip, maskField];
     }
     default: {
       const type = JSON.stringify((loss as { type: unknown }).type);
@@ -233,7 +234,7 @@ export function checkData(data: readonly Datum[], loss?: Loss): void {
   if (!isArray(data) || data.length === 0)
     throw new TroupeError("bad_arguments", "data is empty or no array; expected at least one datum.");
   for (const [i, datum] of data.entries()) checkDatum(datum, i); // also of holes
-  for (const field of loss === undefined ? [] : fieldsOf(loss, data)) {
+  for (const field of fieldsOf(loss, data)) {
     data.forEach(({ continuations }, i) =>
       continuations.forEach((continuation, j) => {
         const isAbsent = continuation[field.name] === undefined && field.presence === "ones";

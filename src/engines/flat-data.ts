@@ -26,6 +26,7 @@ export interface FlatBatch {
   readonly penalties?: Float32Array;
   readonly targets?: Float32Array;
   readonly values?: Float32Array;
+  readonly mask?: Float32Array;
 }
 
 export interface FlatRequest {
@@ -70,7 +71,7 @@ export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {
   checkData(data, loss);
   const continuations = data.flatMap((datum) => datum.continuations);
   const policies = policiesOf(data);
-  const numbers = loss === undefined ? {} : numbersFor(loss, data);
+  const numbers = numbersFor(loss, data);
   return {
     policies,
     policyOf: Int32Array.from(data, (datum) => policies.indexOf(datum.policy)),
@@ -88,7 +89,10 @@ export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {
   };
 }
 
-function numbersFor(loss: Loss, data: readonly Datum[]): Partial<Record<NumberField, Float32Array>> {
+function numbersFor(
+  loss: Loss | undefined,
+  data: readonly Datum[],
+): Partial<Record<NumberField, Float32Array>> {
   return Object.fromEntries(fieldsOf(loss, data).map((field) => [field.name, numbersOf(data, field)]));
 }
 

@@ -65,5 +65,11 @@ export function taskSourceOf<Task>(
   { ids }: Pick<Problems, "ids">,
   taskOf: (id: string) => Task,
 ): FiniteTasks<Task> {
-  return { size: ids.length, at: (index) => taskOf(ids[index] as string) };
+  const at = (index: number): Task => {
+    const id = ids[index];
+    if (id !== undefined) return taskOf(id);
+    const what = ids.length === 0 ? "the problems have not been downloaded" : `there is no problem ${index}`;
+    throw new TroupeError("bad_data", what);
+  };
+  return { size: ids.length, at };
 }

@@ -8,6 +8,7 @@ import { sandboxOptionsFrom } from "../../sandbox/from-environment.ts";
 import { reportBackends, type BackendReport } from "../../sandbox/report.ts";
 import { exitCodes } from "../exit.ts";
 import { printJson, printLines } from "../print.ts";
+import { wrapped } from "../table.ts";
 
 export function doctorCommand(): Command {
   return new Command("doctor")
@@ -21,7 +22,7 @@ export function doctorCommand(): Command {
         sandboxes: await sandboxes(),
       };
       if (json === true) printJson(found);
-      else printLines(report(found));
+      else printLines(report(found).flatMap((line) => hanging(line, process.stdout.columns || Infinity)));
       if (!isHealthy(found)) process.exitCode = exitCodes.failure;
     });
 }
@@ -91,6 +92,13 @@ function report({ machine: own, engine: computed, torch, sandboxes: all }: Found
       ? "No program of a model runs on this machine before one of these works."
       : `Programs run in ${first.name} (${first.isolation}).`,
   ];
+}
+
+/** Lines of which the later ones are indented a little more. */
+function hanging(line: string, width: number): readonly string[] {
+  const indent = /^ */.exec(line)?.[0] ?? "";
+  const [first = "", ...more] = wrapped(line.trim(), width - indent.length - 4);
+  return [`${indent}${first}`, ...more.map((each) => `${indent}    ${each}`)];
 }
 
 function engineLines(found: Found["engine"]): string[] {

@@ -107,6 +107,11 @@ async function checkSums(
   near(result.kl, expected.kl, setting.tolerance, `${what}: kl`);
   equal(result.clipped, expected.clipped, `${what}: clipped tokens`);
   equal(result.tokens, tokens, `${what}: tokens`);
+  if (result.entropy !== undefined) {
+    const read = await engine.forward(data);
+    equal(read.tokens, tokens, `${what}: tokens of forward`);
+    near(read.entropy ?? Number.NaN, result.entropy, setting.tolerance, `${what}: the entropy of forward`);
+  }
   if (result.referenceKl !== undefined)
     near(result.referenceKl, expected.referenceKl, setting.tolerance, `${what}: referenceKl`);
   equal(

@@ -130,7 +130,7 @@ function passOne(
     );
     backwardPass(model, gradients, pass, slopes);
   }
-  const counted = [...tokens.keys()].filter((at) => terms[at]?.counts ?? true);
+  const counted = [...tokens.keys()].filter((at) => terms[at]?.counts ?? continuation.mask?.[at] !== 0);
   const sum = (of: (term: (typeof terms)[number]) => number): number =>
     terms.reduce((total, term) => total + of(term), 0);
   return {

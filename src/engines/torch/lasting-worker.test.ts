@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { failure } from "../../models/test-model.ts";
 import { LastingWorker, type WorkerProcess } from "./lasting-worker.ts";
-import type { Answer } from "./worker.ts";
+import type { Answer } from "./answers.ts";
 
 type Asked = readonly [verb: string, name: unknown];
 

@@ -8,9 +8,10 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { showBytes } from "../../format.ts";
 import type { PolicyName } from "../engine.ts";
 import { unlessAborted } from "../verb-order.ts";
+import type { Answer } from "./answers.ts";
 import type { FrameArray } from "./frames.ts";
 import { checkFiles, filesOf, Journal, type Change, type Kept } from "./journal.ts";
-import { GradientsDiscarded, type Answer, type TorchWorker } from "./worker.ts";
+import { GradientsDiscarded, type Asking, type TorchWorker } from "./worker.ts";
 
 export type WorkerProcess = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
 
@@ -54,8 +55,9 @@ export class LastingWorker {
     verb: string,
     header: Readonly<Record<string, unknown>>,
     arrays: Readonly<Record<string, FrameArray>> = {},
-    signal?: AbortSignal,
+    asking: Asking = {},
   ): Promise<Answer> {
+    const { signal } = asking;
     for (let ends = 1; ; ends++) {
       const process = this.#process;
       try {
@@ -64,7 +66,7 @@ export class LastingWorker {
         if (lost !== undefined && verb === "remove") return this.#forget(lost);
         if (lost !== undefined) throw this.#lostWith(lost);
         const files = filesOf(header);
-        const answer = await process.ask(verb, header, arrays, signal);
+        const answer = await process.ask(verb, header, arrays, asking);
         this.#keep({ verb, header, arrays, files, gradientNorm: normIn(answer) });
         return answer;
       } catch (error) {

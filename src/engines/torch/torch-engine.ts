@@ -61,6 +61,15 @@ import {
 } from "../saved.ts";
 import { vocabularyBytes } from "../vocabulary-bytes.ts";
 import { VerbOrder } from "../verb-order.ts";
+import {
+  createdSchema,
+  hasHeader,
+  hasPass,
+  hasSamples,
+  hasValues,
+  predictedSchema,
+  steppedSchema,
+} from "./answers.ts";
 import type { FrameArray } from "./frames.ts";
 import type { LastingWorker } from "./lasting-worker.ts";
 
@@ -142,8 +151,10 @@ export class TorchEngine implements Engine {
   }
 
   async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<number> {
-    const { header } = await this.#worker.ask("predictMemory", { tokens, longest, sequences });
-    return header["peak"] as number;
+    const asked = { tokens, longest, sequences };
+    const check = hasHeader(predictedSchema);
+    const { header } = await this.#worker.ask("predictMemory", asked, {}, { check });
+    return predictedSchema.parse(header).peak;
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
@@ -174,10 +185,12 @@ export class TorchEngine implements Engine {
       checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       const { version } = policy;
-      const { prompt, stopTokens, ...flat } = flatRequest(request, policy.info.maxLength);
+      const whole = flatRequest(request, policy.info.maxLength);
+      const { prompt, stopTokens, ...flat } = whole;
       checkNumbers(flat);
       if (flat.stopStrings.length > 0) await this.#prepareStopStrings(policy);
-      const { arrays } = await this.#worker.ask("sample", flat, { prompt, stopTokens }, signal);
+      const check = hasSamples(whole, policy.info.vocabularySize);
+      const { arrays } = await this.#worker.ask("sample", flat, { prompt, stopTokens }, { signal, check });
       return sampledSequences(arrays as unknown as FlatSamples, version);
     };
     return this.#read([policyOf(request)], sample, signal);
@@ -202,9 +215,10 @@ export class TorchEngine implements Engine {
       const policy = this.#policy(name);
       checkAdamOptions(adam);
       checkNumbers({ ...adam });
-      const { header } = await this.#worker.ask("optimStep", { name, adam });
+      const check = hasHeader(steppedSchema);
+      const { header } = await this.#worker.ask("optimStep", { name, adam }, {}, { check });
       policy.version += 1;
-      return { gradientNorm: header["gradientNorm"] as number };
+      return { gradientNorm: steppedSchema.parse(header).gradientNorm };
     });
   }
 
@@ -281,7 +295,12 @@ export class TorchEngine implements Engine {
   ): Promise<Float32Array> {
     return this.#read([name], async () => {
       this.#policy(name);
-      const { arrays } = await this.#worker.ask("readTensor", { name, kind, tensor });
+      const { arrays } = await this.#worker.ask(
+        "readTensor",
+        { name, kind, tensor },
+        {},
+        { check: hasValues },
+      );
       return arrays["values"] as Float32Array;
     });
   }
@@ -298,9 +317,9 @@ export class TorchEngine implements Engine {
     const base = adapter === null ? directory : baseOf(made.model);
     const stored = adapter !== null && holdsAdapter(directory);
     const given = { name, directory, base, adapter, valueHead: critic, stored };
-    const { header } = await this.#worker.ask("create", given);
-    const { fresh, parameters, trainableParameters, maxLength, vocabularySize } =
-      header as unknown as Created;
+    const check = hasHeader(createdSchema);
+    const { header } = await this.#worker.ask("create", given, {}, { check });
+    const { fresh, parameters, trainableParameters, maxLength, vocabularySize } = createdSchema.parse(header);
     try {
       // The local engine starts adapters with the same numbers.
       for (const [tensor, shape] of fresh) {
@@ -341,12 +360,10 @@ export class TorchEngine implements Engine {
       const batch = flatten(data, loss);
       const critics = new Set(batch.policies.filter((name) => this.#policy(name).critic));
       const { policies, ...arrays } = batch;
-      const { header, arrays: found } = await this.#worker.ask(
-        verb,
-        { ...more, policies },
-        arrays,
-        signalOf(options),
-      );
+      const { top = 0 } = options as ForwardOptions;
+      const check = hasPass({ data, top, policyOf: (name) => this.#policy(name) });
+      const asking = { signal: signalOf(options), check };
+      const { header, arrays: found } = await this.#worker.ask(verb, { ...more, policies }, arrays, asking);
       return lossResult(data, batch, resultOf(header, found), critics);
     };
   }
@@ -380,14 +397,6 @@ export class TorchEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${quoted(name)}; there is: ${known}.`);
   }
-}
-
-interface Created {
-  readonly fresh: readonly (readonly [string, readonly number[]])[];
-  readonly parameters: number;
-  readonly trainableParameters: number;
-  readonly maxLength: number;
-  readonly vocabularySize: number;
 }
 
 function resultOf(

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failure, temporaryFolder } from "../../models/test-model.ts";
+import { hasHeader, steppedSchema } from "./answers.ts";
 import { LastingWorker } from "./lasting-worker.ts";
 import { TorchWorker } from "./worker.ts";
 
@@ -48,7 +49,9 @@ async function whatIsWrong(packages: Readonly<Record<string, string>>): Promise<
 describe("a worker that does not start", () => {
   it("without an interpreter", async () => {
     const worker = started(join(folder, "nowhere"));
-    expect(await failure("no_engine", () => worker.ready)).toMatch(/nowhere.*could not be started/);
+    expect(await failure("no_engine", () => worker.ready)).toMatch(
+      /nowhere cannot be started \(there is no such program\); `troupe engine install torch` makes one/,
+    );
     expect(await failure("no_engine", () => worker.ask("remove", {}))).toMatch(/nowhere/);
     await worker.close();
   });
@@ -58,6 +61,19 @@ describe("a worker that does not start", () => {
       interpreter(framed({ id: 0, error: { code: "no_engine", message: "No module named torch" } })),
     );
     expect(await failure("no_engine", () => worker.ready)).toBe("No module named torch.");
+    await worker.close();
+  });
+
+  it("names a command that works where it is read", async () => {
+    const error = { code: "no_engine", message: "No module named torch", fix: "python" };
+    process.env["npm_package_name"] = "troupe";
+    process.env["npm_lifecycle_event"] = "troupe";
+    const worker = started(interpreter(framed({ id: 0, error })));
+    expect(await failure("no_engine", () => worker.ready)).toBe(
+      "No module named torch; `npm run troupe -- engine install torch` makes a Python that has it.",
+    );
+    delete process.env["npm_package_name"];
+    delete process.env["npm_lifecycle_event"];
     await worker.close();
   });
 
@@ -78,7 +94,7 @@ describe("a worker that does not start", () => {
   it("from a directory", async () => {
     const problem = await failure("no_engine", async () => started(folder).ready);
     expect(problem).toContain(folder);
-    expect(problem).toMatch(/could not be started/);
+    expect(problem).toMatch(/cannot be started/);
   });
 
   it("that prints before the worker does", async () => {
@@ -172,6 +188,20 @@ describe("a worker that has started", () => {
     });
     await worker.ready;
     await worker.ask("remove", { name: "p" });
+    expect(starts).toBe(2);
+    await worker.close();
+  });
+
+  it("and answers what cannot be: it is ended, and another one is asked", async () => {
+    let starts = 0;
+    const worker = new LastingWorker(() => {
+      const norm = starts++ === 0 ? -1 : 0.5;
+      const answer = framed({ id: 1, gradientNorm: norm });
+      return started(interpreter(`${framed({ id: 0 })}; head -c 1 >/dev/null; ${answer}; sleep 60`));
+    });
+    const check = hasHeader(steppedSchema);
+    const { header } = await worker.ask("optimStep", { name: "p" }, {}, { check });
+    expect(header).toEqual({ id: 1, gradientNorm: 0.5 });
     expect(starts).toBe(2);
     await worker.close();
   });

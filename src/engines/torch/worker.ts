@@ -8,6 +8,7 @@ import { passedOn, redacting, type Redact } from "../../calls/secrets.ts";
 import { ServiceError, TroupeError, type ErrorCode } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { isPresentSync } from "../../present.ts";
+import type { Answer, AnswerCheck } from "./answers.ts";
 import { readMessages, writeMessage, type FrameArray, type Message } from "./frames.ts";
 
 interface WorkerOptions {
@@ -21,9 +22,10 @@ interface WorkerOptions {
   readonly timeoutSeconds: number;
 }
 
-export interface Answer {
-  readonly header: Readonly<Record<string, unknown>>;
-  readonly arrays: Readonly<Record<string, FrameArray>>;
+export interface Asking {
+  readonly signal?: AbortSignal | undefined;
+  /** Of the answer. Absent: nothing of it is used. */
+  readonly check?: AnswerCheck;
 }
 
 /** Besides those that every program gets. None of them holds a secret. */
@@ -51,6 +53,7 @@ const longestLine = 65_536;
 interface Pending {
   readonly given: PromiseWithResolvers<Answer>;
   readonly verb: string;
+  readonly check?: AnswerCheck | undefined;
 }
 
 export class TorchWorker {
@@ -104,13 +107,13 @@ export class TorchWorker {
     verb: string,
     header: object,
     arrays: Readonly<Record<string, FrameArray>> = {},
-    signal?: AbortSignal,
+    { signal, check }: Asking = {},
   ): Promise<Answer> {
     if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it started.");
     if (this.#failure !== null) throw this.#failure;
     const id = ++this.#lastId;
     const given = Promise.withResolvers<Answer>();
-    this.#pending.set(id, { given, verb });
+    this.#pending.set(id, { given, verb, check });
     this.#watch();
     writeMessage(this.#group.child.stdin, { header: { ...header, id, verb }, arrays });
     const cancel = (): void =>
@@ -137,11 +140,13 @@ export class TorchWorker {
   #hear({ header, arrays }: Message): void {
     this.#lastHeard = performance.now();
     const { id, error, memoryBytes } = header as { id: number; error?: RemoteError; memoryBytes?: number };
-    this.#memoryBytes = memoryBytes ?? this.#memoryBytes;
     this.#isReady ||= id === 0 && error === undefined;
     if (error !== undefined && typeof error?.message !== "string")
       return this.#group.kill("it wrote an error without a message");
-    const given = this.#pending.get(id)?.given;
+    const { given, verb = "", check } = this.#pending.get(id) ?? {};
+    const problem = error === undefined ? (check?.({ header, arrays }) ?? null) : null;
+    if (problem !== null) return this.#group.kill(`it answered ${verb} with ${problem}`);
+    this.#memoryBytes = memoryBytes ?? this.#memoryBytes;
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#rest();
     if (error === undefined) given?.resolve({ header, arrays });
@@ -151,6 +156,7 @@ export class TorchWorker {
   #ended(python: string, problem: string | null, written: string): void {
     const text = showText(written.trim().slice(-longestQuote), longestQuote);
     const wrote = text === "" ? "" : ` It last wrote: ${text}`;
+    if (this.#group.child.pid === undefined) this.#failure ??= noPython(python, problem ?? "");
     const what = `The worker of the engine \`torch\` (${python}) ended: ${problem ?? "it exited"}.${wrote}`;
     // After one that has worked, another may (lasting-worker.ts).
     this.#failure ??= this.#isReady ? new ServiceError(what) : new TroupeError("no_engine", what);
@@ -184,13 +190,23 @@ interface RemoteError {
   readonly message: string;
   /** Its policies have no gradients now. */
   readonly discarded?: boolean;
+  readonly fix?: string | null;
 }
+
+/** What to do about errors of the Python side, which does not know how this program is called. */
+const fixes: Readonly<Record<string, () => string>> = {
+  python: () => `\`${command("engine", "install", "torch")}\` makes a Python that has it`,
+  bitsandbytes: () =>
+    `\`${command("engine", "install", "torch", "--quantise")}\` installs it in the engine's own Python`,
+};
 
 /** A verb was rejected, or cancelled, and the gradients of its policies are zero. */
 export class GradientsDiscarded extends TroupeError {}
 
-function rejection({ code, message, discarded = false }: RemoteError): TroupeError {
-  return new (discarded ? GradientsDiscarded : TroupeError)(code, sentence(message));
+function rejection({ code, message, discarded = false, fix }: RemoteError): TroupeError {
+  const more = fixes[fix ?? ""];
+  const text = more === undefined ? message : `${message}; ${more()}`;
+  return new (discarded ? GradientsDiscarded : TroupeError)(code, sentence(text));
 }
 
 function sentence(text: string): string {
@@ -231,7 +247,8 @@ function appendQuietly(file: string, text: string): void {
   }
 }
 
-export function noPython(python: string, problem: string): TroupeError {
+function noPython(python: string, problem: string): TroupeError {
+  const why = problem.endsWith("ENOENT") ? "there is no such program" : problem;
   const fix = `\`${command("engine", "install", "torch")}\` makes one, \`engine.python\` names another`;
-  return new TroupeError("no_engine", `${python} cannot be started (${problem}); ${fix}.`);
+  return new TroupeError("no_engine", `${python} cannot be started (${why}); ${fix}.`);
 }

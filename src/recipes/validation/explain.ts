@@ -222,10 +222,16 @@ function nameOrModule(value: string): string {
   return /[/\\]|\.[cm]?[jt]s$/.test(value) ? "module" : "name";
 }
 
+/** NVIDIA's and Apple's. */
+const gpuNames: ReadonlySet<string> = new Set(["cuda", "mps"]);
+
 /** Suggestions for other notations: Python's None, `1_000`, a nearly right name. */
 function hint(value: unknown, shape: JsonSchema | undefined): string | undefined {
   if (typeof value !== "string") return undefined;
   if (shape?.properties?.["module"] !== undefined) return `write { ${nameOrModule(value)}: ${value} }`;
+  const gpus =
+    value.trim().toLowerCase() === "gpu" ? namesIn([shape ?? {}]).filter((name) => gpuNames.has(name)) : [];
+  if (gpus.length > 0) return `write ${gpus.join(" or ")}`;
   const spelling = otherSpellings[value.trim().toLowerCase()];
   if (spelling === "null") return "write null for the default";
   if (spelling !== undefined && shape?.type === "boolean") return `write ${spelling}`;

@@ -15,6 +15,21 @@ export { python };
 
 const idle: TorchWorker[] = [];
 
+/** Asks a worker, and notes which policies it has: a new process would have none of them. */
+function remembering(worker: TorchWorker) {
+  const names = new Set<string>();
+  const ask: WorkerProcess["ask"] = (verb, header, ...given) => {
+    const { name, to } = header as { name?: string; to?: string };
+    if (verb === "create" && name !== undefined) names.add(name);
+    if (verb === "copy" && to !== undefined) names.add(to);
+    return worker.ask(verb, header, ...given);
+  };
+  // One that was rejected is not there.
+  const forget = () =>
+    Promise.all([...names].map((name) => worker.ask("remove", { name }).catch(() => undefined)));
+  return { ask, forget };
+}
+
 function idleWorker(): TorchWorker {
   const found = idle.pop();
   if (found !== undefined) return found;
@@ -26,6 +41,7 @@ function idleWorker(): TorchWorker {
 /** Opens an engine on a shared worker. Closing it removes its policies, and the next engine gets the worker. */
 export function openShared(): TorchEngine {
   const worker = idleWorker();
+  const { ask, forget } = remembering(worker);
   let isClosed = false;
   return new TorchEngine({
     saved: () => undefined,
@@ -36,11 +52,11 @@ export function openShared(): TorchEngine {
     get memoryBytes() {
       return worker.memoryBytes;
     },
-    ask: (...given) => worker.ask(...given),
+    ask,
     close: async () => {
       if (isClosed) return;
       isClosed = true;
-      await worker.ask("clear", {});
+      await forget();
       idle.push(worker);
     },
   });
@@ -57,13 +73,14 @@ export function openMortal(share: number): TorchEngine {
   /** Verbs that the process before has answered: most processes live long enough to repeat them. */
   let answered = 0;
   const start = (): WorkerProcess => {
+    const { ask: askIt, forget } = remembering(worker);
     const end = Promise.withResolvers<never>();
     end.promise.catch(() => undefined);
     const ready = Promise.all(forgetting).then(() => worker.ready);
     const die = (): void => {
       if (isOver) return;
       isOver = true;
-      forgetting.add(worker.ask("clear", {}));
+      forgetting.add(forget());
       end.reject(new ServiceError("The worker ended."));
     };
     let isOver = false;
@@ -74,7 +91,7 @@ export function openMortal(share: number): TorchEngine {
       const drawn = spared-- > 0 ? 1 : drawFloat(generator);
       if (drawn < share / 2) die();
       if (isOver) return end.promise;
-      const answer = await Promise.race([worker.ask(...given), end.promise]);
+      const answer = await Promise.race([askIt(...given), end.promise]);
       answered += 1;
       if (drawn < share) die();
       return isOver ? end.promise : answer;
