@@ -28,6 +28,7 @@ import { tasksCommand } from "./score/tasks.ts";
 import { serveCommand } from "./serve/serve.ts";
 import { sftCommand } from "./train/sft.ts";
 import { trainCommand } from "./train/train.ts";
+import { viewCommand } from "./view.ts";
 
 const commands = [
   trainCommand,
@@ -41,6 +42,7 @@ const commands = [
   playCommand,
   recipesCommand,
   runsCommand,
+  viewCommand,
   replayCommand,
   rescoreCommand,
   tasksCommand,

@@ -1,7 +1,7 @@
 /** The episodes stored in a run, with their credit and with prompts as text. */
 import { z } from "zod";
 import type { NewEpisode, NewPrompt } from "../runs/episode-log.ts";
-import { readEpisodeIndex, readEpisodeRecords } from "../runs/read-episodes.ts";
+import { readEpisodeIndex, readEpisodeRecords, type EpisodeRecord } from "../runs/read-episodes.ts";
 import { checkRecord } from "../runs/read.ts";
 import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import { TroupeError } from "../errors.ts";
@@ -67,15 +67,16 @@ export async function* readStored(
   directory: string,
   entries: Iterable<EpisodeEntry>,
 ): AsyncGenerator<StoredEpisode> {
-  for await (const { entry, record, prompts, where } of readEpisodeRecords(directory, entries)) {
-    const { episode: json, credit } = checkRecord(where, stored, record);
-    const tokens = new Map(
-      [...prompts].map(([hash, prompt]) => [hash, tokensOf(hash, prompt.tokens, where)]),
-    );
-    const episode = decodeEpisode(json, (hash) => tokens.get(hash), where);
-    const promptText = ({ prompt }: Action) => prompts.get(promptHash(prompt))?.text ?? "";
-    yield { entry, episode, promptText, ...(credit === undefined ? {} : { credit }) };
-  }
+  for await (const record of readEpisodeRecords(directory, entries)) yield storedEpisode(record);
+}
+
+/** @throws TroupeError `bad_run` if the record is not an episode */
+export function storedEpisode({ entry, record, prompts, where }: EpisodeRecord): StoredEpisode {
+  const { episode: json, credit } = checkRecord(where, stored, record);
+  const tokens = new Map([...prompts].map(([hash, prompt]) => [hash, tokensOf(hash, prompt.tokens, where)]));
+  const episode = decodeEpisode(json, (hash) => tokens.get(hash), where);
+  const promptText = ({ prompt }: Action) => prompts.get(promptHash(prompt))?.text ?? "";
+  return { entry, episode, promptText, ...(credit === undefined ? {} : { credit }) };
 }
 
 /** @throws TroupeError `bad_run` if the tokens do not match the hash */

@@ -41,19 +41,34 @@ export async function* readEpisodeRecords(
   directory: string,
   entries: Iterable<EpisodeEntry>,
 ): AsyncGenerator<EpisodeRecord> {
-  const layout = layoutOf(directory);
   const all = await readEpisodeIndex(directory);
   const members = new Map(all.map(({ prompts }) => [prompts[0], prompts]));
-  const recent = new RecentPrompts(layout.promptData, (start) =>
-    promptsAt(layout, members.get(start) ?? [start, start]),
-  );
-  for (const entry of entries) {
-    const [record] = await readMember(layout.episodeData, entry.episode);
-    const where = `${layout.episodeData}, the episode ${entry.id}`;
+  const records = new EpisodeRecords(directory, (start) => members.get(start) ?? [start, start]);
+  for (const entry of entries) yield await records.read(entry);
+}
+
+/** Reads episodes in any order; prompts that were read last are kept. */
+export class EpisodeRecords {
+  readonly #layout: RunLayout;
+  readonly #recent: RecentPrompts;
+
+  /** @param memberAt the range of the member of the prompts file that begins at a byte */
+  constructor(directory: string, memberAt: (start: number) => Place) {
+    const layout = layoutOf(directory);
+    this.#layout = layout;
+    this.#recent = new RecentPrompts(layout.promptData, (start) => promptsAt(layout, memberAt(start)));
+  }
+
+  /** @throws TroupeError `bad_run` if bytes are missing or damaged */
+  async read(entry: EpisodeEntry): Promise<EpisodeRecord> {
+    const { episodeData } = this.#layout;
+    const [record] = await readMember(episodeData, entry.episode);
+    const where = `${episodeData}, the episode ${entry.id}`;
     const { prompts: places } = checkRecord(where, storedPromptsSchema, record);
     const prompts = new Map<string, StoredPrompt>();
-    for (const [hash, start] of Object.entries(places)) prompts.set(hash, await recent.prompt(hash, start));
-    yield { entry, record, prompts, where };
+    for (const [hash, start] of Object.entries(places))
+      prompts.set(hash, await this.#recent.prompt(hash, start));
+    return { entry, record, prompts, where };
   }
 }
 

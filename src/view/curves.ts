@@ -1,0 +1,108 @@
+/** A run's figures over its steps, in columns that grow as it trains. */
+import { cellsOf } from "../logging/sink.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { checkRecord } from "../runs/read.ts";
+import { evaluationSchema, type Evaluation, type StepMetrics, type Timing } from "../runs/records.ts";
+import type { Curves } from "./api.ts";
+import { FollowedFile, type Line } from "./followed.ts";
+
+type Cell = number | null;
+
+/** What says where a step is, and nothing about it. */
+const places: ReadonlySet<string> = new Set(["schema_version", "step", "stageStep"]);
+
+export class RunCurves {
+  readonly #files: readonly FollowedFile[];
+  readonly #stages: Curves["stages"][number][] = [];
+  readonly #stageSteps: number[] = [];
+  readonly #columns = new Map<string, Cell[]>();
+  readonly #evaluations: Evaluation[] = [];
+  /** By step. */
+  readonly #seconds = new Map<number, { readonly all: number; readonly sampling: Cell }>();
+
+  constructor(directory: string) {
+    const { metrics, timings, evaluations } = layoutOf(directory);
+    this.#files = [
+      new FollowedFile(metrics, { reset: () => this.#reset(), add: (line) => this.#addStep(line) }),
+      new FollowedFile(timings, { reset: () => this.#seconds.clear(), add: (line) => this.#addTiming(line) }),
+      new FollowedFile(evaluations, {
+        reset: () => (this.#evaluations.length = 0),
+        add: (line) => this.#addEvaluation(evaluations, line),
+      }),
+    ];
+  }
+
+  /** Reads what is new. @throws TroupeError `bad_run` */
+  async refresh(): Promise<void> {
+    await Promise.all(this.#files.map((file) => file.refresh()));
+  }
+
+  get evaluations(): readonly Evaluation[] {
+    return this.#evaluations;
+  }
+
+  /** Names of the columns, in the order of the records. */
+  get names(): readonly string[] {
+    return [...this.#columns.keys()];
+  }
+
+  /** @param names absent: all; what no step has is left out */
+  curves(names: readonly string[] = this.names): Curves {
+    const steps = this.#stages.map((_, index) => index + 1);
+    const times = steps.map((step) => this.#seconds.get(step));
+    const sampled = this.#columns.get("rollout.sampledTokens") ?? [];
+    const columns = names.flatMap((name) => {
+      const column = this.#columns.get(name);
+      return column === undefined ? [] : [[name, filled(column, steps.length)] as const];
+    });
+    return {
+      steps,
+      stages: this.#stages,
+      stageSteps: this.#stageSteps,
+      columns: Object.fromEntries(columns),
+      seconds: times.map((time) => time?.all ?? null),
+      tokensPerSecond: times.map((time, index) => perSecond(sampled[index] ?? null, time?.sampling ?? null)),
+      evaluations: this.#evaluations.map(({ team, moment, step, success, low, high, score, tasks }) => {
+        return { team, moment, step, success, low, high, score, tasks };
+      }),
+    };
+  }
+
+  #addStep({ text }: Line): void {
+    const record = JSON.parse(text) as StepMetrics;
+    const count = this.#stages.length;
+    if (record.step !== count + 1) throw new SyntaxError(`it is of step ${record.step}, not ${count + 1}`);
+    for (const [name, value] of cellsOf(record)) {
+      if (typeof value !== "number" || places.has(name)) continue;
+      const column = this.#columns.get(name) ?? [];
+      this.#columns.set(name, column);
+      while (column.length < count) column.push(null);
+      column[count] = value;
+    }
+    this.#stages.push(record.stage);
+    this.#stageSteps.push(record.stageStep);
+  }
+
+  #addTiming({ text }: Line): void {
+    const { what, step, seconds, sampling = null } = JSON.parse(text) as Timing;
+    if (what !== "evaluation") this.#seconds.set(step, { all: seconds, sampling });
+  }
+
+  #addEvaluation(file: string, { text }: Line): void {
+    const where = `${file}:${this.#evaluations.length + 1}`;
+    this.#evaluations.push(checkRecord(where, evaluationSchema, JSON.parse(text)));
+  }
+
+  #reset(): void {
+    for (const column of [this.#stages, this.#stageSteps]) column.length = 0;
+    this.#columns.clear();
+  }
+}
+
+function filled(column: readonly Cell[], length: number): readonly Cell[] {
+  return column.length === length ? column : Array.from({ length }, (_, index) => column[index] ?? null);
+}
+
+function perSecond(count: Cell, seconds: Cell): Cell {
+  return count === null || seconds === null || seconds === 0 ? null : count / seconds;
+}

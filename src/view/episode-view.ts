@@ -1,0 +1,156 @@
+/** A stored episode as the page shows it: every candidate with what it earned, and what was dropped and why. */
+import type { RewardedAction, Action, EpisodeNode, Observation } from "../rollout/episode.ts";
+import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
+import { sum } from "../statistics.ts";
+import type { ActionLine, EdgeView, EpisodeView, NodeView } from "./api.ts";
+
+/** What a run knows about its episodes that they do not. */
+export interface Surroundings {
+  readonly run: string;
+  /** Actions that reached the limit of tokens train nothing. */
+  readonly masksTruncated: boolean;
+  readonly draw: (state: unknown) => string | undefined;
+  readonly play: (episode: string, node: string) => string | undefined;
+  readonly newer: string | null;
+  readonly older: string | null;
+}
+
+export function episodeView(stored: StoredEpisode, around: Surroundings): EpisodeView {
+  const { entry, episode, credit } = stored;
+  const why = reasonsDropped(stored, around.masksTruncated);
+  const creditOf = new Map(credit?.map((one) => [one.action, one]));
+  const lines = episode.actions.map((action) =>
+    actionLine(action, creditOf.get(action.id), why.get(action.id)),
+  );
+  return {
+    id: entry.id,
+    run: around.run,
+    step: entry.step,
+    team: entry.evaluation?.team ?? null,
+    split: episode.split,
+    success: entry.success,
+    score: entry.score,
+    task: episode.task,
+    taskText: episode.nodes[0]?.rendered ?? "",
+    roles: [...new Set(inTurn(episode.actions).map(({ role }) => role))],
+    nodes: episode.nodes.map((node) => nodeView(entry.id, node, around)),
+    actions: Object.fromEntries(lines.map((line) => [line.id, line])),
+    ends: episode.ends.map(({ node, outcome, turns, problem }) => {
+      return { node, ...outcome, turns, ...(problem === undefined ? {} : { problem }) };
+    }),
+    newer: around.newer,
+    older: around.older,
+  };
+}
+
+function inTurn(actions: readonly Action[]): readonly Action[] {
+  return actions.toSorted((one, other) => one.turn - other.turn || one.phase - other.phase);
+}
+
+function nodeView(episode: string, node: EpisodeNode, { draw, play }: Surroundings): NodeView {
+  const { id, parent, turn, phase, kept, done, score, rendered = "", observations, actions, state } = node;
+  const [drawing, command] = [draw(state), done ? undefined : play(episode, id)];
+  return {
+    id,
+    parent,
+    turn,
+    phase,
+    kept,
+    done,
+    ...(score === undefined ? {} : { score }),
+    rendered,
+    ...(drawing === undefined ? {} : { drawing }),
+    observations: Object.fromEntries(
+      Object.entries(observations).map(([seat, seen]) => [seat, textOf(seen)]),
+    ),
+    actions: actions.map(edgeView),
+    ...(command === undefined ? {} : { play: command }),
+  };
+}
+
+function textOf(observation: Observation): string {
+  if (typeof observation === "string") return observation;
+  return observation.map(({ role, content }) => `${role}: ${content}`).join("\n");
+}
+
+function edgeView({ action, reward, verdict, evidence, environmentReward }: RewardedAction): EdgeView {
+  return {
+    action,
+    team: reward?.team ?? null,
+    local: reward?.local ?? null,
+    judge: verdict !== undefined && "score" in verdict ? verdict.score : null,
+    parts: reward?.parts ?? {},
+    ...(reward?.reason === undefined ? {} : { reason: reward.reason }),
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(environmentReward === undefined
+      ? {}
+      : { environmentReward: { team: environmentReward.team, local: environmentReward.local } }),
+    ...(evidence === undefined ? {} : { evidence }),
+  };
+}
+
+export function actionLine(action: Action, credit?: ActionCredit, droppedWhy?: string): ActionLine {
+  const { masked, branch, prompt, tokens, logprobs } = action;
+  return {
+    id: action.id,
+    parent: action.parent,
+    seat: action.seat,
+    role: action.role,
+    policy: action.policy,
+    policyVersion: action.policyVersion,
+    turn: action.turn,
+    phase: action.phase,
+    sample: action.sample,
+    frozen: action.frozen,
+    ...(masked === undefined ? {} : { masked }),
+    ...(branch === undefined ? {} : { branch }),
+    stopReason: action.stopReason,
+    promptTokens: prompt.length,
+    tokens: tokens.length,
+    reply: action.reply,
+    logprob: finite(sum([...logprobs])),
+    advantage: credit?.advantage ?? null,
+    return: credit?.return ?? null,
+    group: credit?.group ?? null,
+    ...(droppedWhy === undefined ? {} : { droppedWhy }),
+  };
+}
+
+export function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
+/**
+ * Why actions trained nothing in a step that trained their roles, by id; an action that is not there did train. An
+ * episode without credit was not trained on, and a role that is frozen never is.
+ */
+export function reasonsDropped(
+  { episode, credit }: StoredEpisode,
+  masksTruncated: boolean,
+): Map<string, string> {
+  const why = new Map<string, string>();
+  if (credit === undefined) return why;
+  const creditOf = new Map(credit.map((one) => [one.action, one]));
+  const flat = flatGroups(credit);
+  for (const { id, frozen, masked, stopReason, tokens } of episode.actions) {
+    const own = creditOf.get(id);
+    if (masked !== undefined) why.set(id, masked);
+    else if (frozen) continue;
+    else if (own === undefined || own.return === null) why.set(id, "a reward that it depends on is missing");
+    else if (tokens.length === 0) why.set(id, "it has no tokens");
+    else if (masksTruncated && stopReason === "length")
+      why.set(id, "it reached the limit of tokens, which the algorithm leaves out");
+    else if (flat.has(own.group)) why.set(id, "all that it was compared with earned the same");
+  }
+  return why;
+}
+
+/** The groups in which every advantage is 0. */
+function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
+  const differing = new Set(credit.filter(isWeighted).map(({ group }) => group));
+  return new Set(credit.map(({ group }) => group).filter((group) => !differing.has(group)));
+}
+
+function isWeighted({ advantage, advantages = [] }: ActionCredit): boolean {
+  return advantage !== 0 || advantages.some((one) => one !== 0);
+}

@@ -1,0 +1,229 @@
+/** A run as the viewer reads it: only its files, and never its lock, so that it may train meanwhile. */
+import path from "node:path";
+import { algorithmFrom } from "../credit/algorithms.ts";
+import { TroupeError } from "../errors.ts";
+import { folderFiles } from "../files/folder.ts";
+import { optionsOf } from "../recipes/choice.ts";
+import { storedEpisode, type StoredEpisode } from "../rollout/stored.ts";
+import { checkpointSteps } from "../runs/checkpoints.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { EpisodeRecords } from "../runs/read-episodes.ts";
+import type {
+  ActionView,
+  Change,
+  Curves,
+  EpisodeLine,
+  EpisodeList,
+  EpisodeView,
+  Filter,
+  IndexState,
+  RunLine,
+  RunPage,
+} from "./api.ts";
+import { RunCurves } from "./curves.ts";
+import { Entries } from "./entries.ts";
+import { actionLine, episodeView, finite, reasonsDropped } from "./episode-view.ts";
+import { RecipeFile, runLine, type RecipeParts } from "./run-line.ts";
+import { textOfTokens, tokenTexts } from "./token-views.ts";
+import { Tokenizers } from "./tokenizers.ts";
+
+export interface ListRequest {
+  readonly filter: Filter;
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+export class ViewedRun {
+  readonly name: string;
+  readonly directory: string;
+  readonly #recipe: RecipeFile;
+  readonly #curves: RunCurves;
+  readonly #entries: Entries;
+  readonly #tokenizers: Tokenizers;
+  #records: { readonly generation: number; readonly reader: EpisodeRecords } | null = null;
+
+  constructor(name: string, directory: string) {
+    this.name = name;
+    this.directory = directory;
+    this.#recipe = new RecipeFile(directory);
+    this.#curves = new RunCurves(directory);
+    this.#entries = new Entries(directory);
+    this.#tokenizers = new Tokenizers(directory);
+  }
+
+  line(): Promise<RunLine> {
+    return runLine(this.name, this.directory, this.#recipe);
+  }
+
+  async page(): Promise<RunPage> {
+    const line = await this.line();
+    const { text, parts } = await this.#recipe.read();
+    await this.#curves.refresh();
+    return {
+      ...line,
+      roles: rolesIn(parts),
+      policies: Object.keys(parts.policies ?? {}),
+      teams: [...new Set(this.#curves.evaluations.map(({ team }) => team))],
+      recipeText: text,
+      columns: this.#curves.names,
+      checkpoints: await checkpointSteps(layoutOf(this.directory).checkpoints),
+      index: this.#indexState(),
+    };
+  }
+
+  async recipe(): Promise<RecipeParts> {
+    return (await this.#recipe.read()).parts;
+  }
+
+  async curves(names?: readonly string[]): Promise<Curves> {
+    await this.#curves.refresh();
+    return this.#curves.curves(names);
+  }
+
+  async change(): Promise<Change> {
+    await this.#entries.refresh();
+    const { step, state } = await this.line();
+    return { run: this.name, step, state, index: this.#indexState() };
+  }
+
+  async list({ filter, cursor, limit }: ListRequest): Promise<EpisodeList> {
+    await this.#entries.refresh();
+    const found = this.#matching(filter);
+    const before = cursor === null ? Infinity : Number(cursor);
+    const shown = found.filter((at) => at < before).slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      total: found.length,
+      isExact: true,
+      searched: 1,
+      episodes: (await this.#entries.entries(shown)).map(
+        ({ id, step, evaluation, success, score }): EpisodeLine => {
+          return { id, step, team: evaluation?.team ?? null, success, score, turns: null, actions: null };
+        },
+      ),
+      cursor: last === undefined || last === found.at(-1) ? null : String(last),
+    };
+  }
+
+  /** @throws TroupeError `bad_arguments` if there is no such episode */
+  async episode(id: string, filter: Filter): Promise<EpisodeView> {
+    const { stored, at } = await this.stored(id);
+    const list = this.#matching(filter);
+    const place = list.indexOf(at);
+    const around = [place === -1 ? undefined : list[place - 1], place === -1 ? undefined : list[place + 1]];
+    const [newer = null, older = null] = await Promise.all(
+      around.map(async (other) => (other === undefined ? null : (await this.#entries.entry(other)).id)),
+    );
+    return episodeView(stored, {
+      run: this.name,
+      masksTruncated: masksTruncated(await this.recipe()),
+      draw: () => undefined,
+      play: () => undefined,
+      newer,
+      older,
+    });
+  }
+
+  /** @throws TroupeError `bad_arguments` if there is no such action */
+  async action(episode: string, id: string): Promise<ActionView> {
+    const { stored } = await this.stored(episode);
+    const action = stored.episode.actions.find((one) => one.id === id);
+    if (action === undefined) throw new TroupeError("bad_arguments", `${episode} has no action ${id}`);
+    const credit = stored.credit?.find((one) => one.action === id);
+    const why = reasonsDropped(stored, masksTruncated(await this.recipe())).get(id);
+    const { table, problem } = await this.#tokenizers.of(action.policy);
+    const texts = table === null ? [] : tokenTexts(table, action.tokens);
+    return {
+      ...actionLine(action, credit, why),
+      prompt: stored.promptText(action),
+      ...(table === null ? {} : { exactPrompt: textOfTokens(table, action.prompt) }),
+      tokenViews: Array.from(action.tokens, (token, index) => {
+        const advantage = credit?.advantages?.[index];
+        return {
+          id: token,
+          ...texts[index],
+          logprob: finite(action.logprobs[index] ?? Number.NaN),
+          ...(advantage === undefined ? {} : { advantage }),
+        };
+      }),
+      ...(problem === null ? {} : { problem }),
+    };
+  }
+
+  /** The contents of a file that a program wrote. @throws TroupeError `bad_arguments` */
+  async file(hash: string): Promise<Uint8Array> {
+    if (!/^[0-9a-f]{64}$/.test(hash))
+      throw new TroupeError("bad_arguments", "the hash of a file has 64 hexadecimal digits");
+    return folderFiles(layoutOf(this.directory).files).get(hash);
+  }
+
+  /** @throws TroupeError `bad_arguments` if there is no such episode */
+  async stored(id: string): Promise<{ readonly stored: StoredEpisode; readonly at: number }> {
+    await this.#entries.refresh();
+    const at = await this.#entries.find(id);
+    if (at === null) throw new TroupeError("bad_arguments", `${this.name} keeps no episode ${id}`);
+    const record = await this.#reader().read(await this.#entries.entry(at));
+    return { stored: storedEpisode(record), at };
+  }
+
+  #reader(): EpisodeRecords {
+    const { generation } = this.#entries;
+    if (this.#records?.generation !== generation)
+      this.#records = {
+        generation,
+        reader: new EpisodeRecords(this.directory, (start) => this.#entries.memberAt(start)),
+      };
+    return this.#records.reader;
+  }
+
+  /** Numbers of the episodes, the newest first. */
+  #matching({ from, team, step, failed }: Filter): number[] {
+    const { count, teams, ...columns } = this.#entries;
+    const wanted = team === undefined ? null : teams.indexOf(team);
+    const found: number[] = [];
+    for (let at = count - 1; at >= 0; at--) {
+      const [own = 0, when = 0, success = 0] = [columns.team[at], columns.step[at], columns.success[at]];
+      if (from !== undefined && (from === "train") !== (own === 0)) continue;
+      if (wanted !== null && own !== wanted) continue;
+      if (step !== undefined && (when < step[0] || when > step[1])) continue;
+      if (failed !== undefined && failed !== success < 1) continue;
+      found.push(at);
+    }
+    return found;
+  }
+
+  #indexState(): IndexState {
+    return { episodes: this.#entries.count, indexed: 0, actions: 0 };
+  }
+}
+
+/** In the order in which they act, as far as the recipe says. */
+function rolesIn({ team }: RecipeParts): string[] {
+  const acting = team?.phases?.flat() ?? [];
+  return [...new Set([...acting, ...Object.keys(team?.roles ?? {})])].map(String);
+}
+
+/** Of an algorithm of a module nothing is known. */
+function masksTruncated({ algorithm }: RecipeParts): boolean {
+  try {
+    const name = algorithm?.name;
+    if (typeof name !== "string") return false;
+    return algorithmFrom(name, optionsOf(algorithm as never)).selection.truncated === "mask";
+  } catch {
+    return false;
+  }
+}
+
+/** Names in the viewer's addresses: those of the folders, with a number if several have one. */
+export function namedRuns(
+  directories: readonly string[],
+): readonly { readonly name: string; readonly directory: string }[] {
+  const taken = new Set<string>();
+  return directories.map((directory) => {
+    const base = path.basename(path.resolve(directory));
+    let name = base;
+    for (let number = 2; taken.has(name); number++) name = `${base}-${number}`;
+    taken.add(name);
+    return { name, directory };
+  });
+}
