@@ -1,6 +1,6 @@
 // `npm run build`: dist/, what a published package runs. JavaScript and declarations, one file for each source, and what they read: Python, texts.
 import { spawnSync } from "node:child_process";
-import { cpSync, rmSync, statSync } from "node:fs";
+import { cpSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -22,4 +22,7 @@ cpSync(sources, join(root, "dist"), {
   recursive: true,
   filter: (path) => !isForTests(path) && (statSync(path).isDirectory() || /\.(py|json)$/.test(path)),
 });
+// The viewer's page, in one file.
+const { bundlePage } = await import("../src/view/bundle.ts");
+writeFileSync(join(root, "dist", "view", "page.html"), await bundlePage());
 process.exitCode = status ?? 1;

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = ["src", "bench", "tests"].flatMap((folder) =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts"))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => path.join(folder, file)),
 );
 

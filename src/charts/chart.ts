@@ -1,7 +1,8 @@
 /** Charts as SVG: lines with bands or whiskers, and bars. Colours are classes of the style sheets in page.ts. */
+import { showNumber } from "../format.ts";
 import type { Interval } from "../statistics.ts";
 import { type Child, element, type Markup, path, rounded } from "./markup.ts";
-import { cutToWidth, type Range, roundTicks, scaleOf, spread, widthOf } from "./scales.ts";
+import { cutToWidth, type Range, rangeOf, roundTicks, scaleOf, spread, widthOf } from "./scales.ts";
 
 /** A drawing that a page shows inline, and that can be a file of its own. */
 export interface Chart {
@@ -67,7 +68,8 @@ const mostMarks = 30;
 
 type Scale = (value: number) => number;
 
-interface Frame {
+/** Where the lines are drawn, and where their values are: for whoever points at them. */
+export interface Frame {
   readonly left: number;
   readonly right: number;
   readonly top: number;
@@ -77,7 +79,7 @@ interface Frame {
 }
 
 /** With a legend below it if there are several lines or notes. */
-export function lineChart(chart: LineChart, { width, height }: Size = panel): Chart {
+export function lineChart(chart: LineChart, { width, height }: Size = panel): Chart & { readonly frame: Frame } {
   const { lines, spoken, intervals } = chart;
   const frame = frameOf(chart, width, height);
   const named = lines.some(({ note }, index) => note !== undefined || index > 0)
@@ -93,7 +95,7 @@ export function lineChart(chart: LineChart, { width, height }: Size = panel): Ch
     endLabels(lines, frame),
     named.parts,
   ];
-  return { width, height: height + (named.rows === 0 ? 0 : 8 + legendRow * named.rows), spoken, parts };
+  return { width, height: height + (named.rows === 0 ? 0 : 8 + legendRow * named.rows), spoken, parts, frame };
 }
 
 function frameOf({ x, y, lines }: LineChart, width: number, height: number): Frame {
@@ -310,7 +312,23 @@ export const shareTicks: Axis["ticks"] = [0, 0.25, 0.5, 0.75, 1].map((at) => ({
 }));
 
 /** An axis of steps, from the first to the last. */
-export function stepAxis(last: number): Axis {
+export function stepAxis(last: number, title = "step of reinforcement"): Axis {
   const ticks = roundTicks([0, last], 5, true).map((at) => ({ at, label: String(at) }));
-  return { title: "step of reinforcement", range: [0, last], ticks };
+  return { title, range: [0, last], ticks };
+}
+
+/** A figure by step, with its intervals as bands. A share is shown as a part of the whole. */
+export function stepChart(figure: string, lines: readonly Line[], isShare: boolean, title?: string): LineChart {
+  const points = lines.flatMap((line) => line.points);
+  const range = isShare
+    ? ([0, 1] as const)
+    : rangeOf(points.flatMap(({ y, interval }) => (interval === undefined ? [y] : [y, interval.low, interval.high])));
+  const x = stepAxis(Math.max(1, ...points.map((point) => point.x)), title);
+  return {
+    spoken: `${figure} by ${x.title}`,
+    x,
+    y: { title: "", range, ticks: roundTicks(range, 5).map((at) => ({ at, label: showNumber(at) })) },
+    lines,
+    intervals: "bands",
+  };
 }

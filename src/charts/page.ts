@@ -39,7 +39,7 @@ export function colourAt(index: number, kind: "coloured" | "grey" = "coloured"):
 const sans = `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif`;
 
 /** A line's colour is its group's `color`: programs that draw SVG files know `currentColor`, but hardly any knows variables. */
-const chartStyle = `
+export const chartStyle = `
 svg { font-family: ${sans}; }
 svg .grid { stroke: var(--rule); stroke-width: 1; }
 svg .tick { fill: var(--soft); font-size: 12px; }
@@ -130,6 +130,13 @@ function variables(theme: 0 | 1): string {
   const declarations = Object.entries(colours).map(([name, pair]) => `--${name}: ${pair[theme]};`);
   return declarations.join(" ");
 }
+
+/** The colours as variables, for the screen's theme or for the one that `data-theme` of the page names. */
+export const themeStyle = `
+:root { color-scheme: light dark; ${variables(0)} }
+@media screen and (prefers-color-scheme: dark) { :root:not([data-theme="light"]) { ${variables(1)} } }
+:root[data-theme="light"] { color-scheme: light; } :root[data-theme="dark"] { color-scheme: dark; ${variables(1)} }
+`;
 
 /** A self-contained page without scripts. */
 export function page(title: string, ...body: readonly Child[]): string {

@@ -2,10 +2,9 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { Command } from "commander";
-import { type Chart, type Line, lineChart, type LineChart, stepAxis } from "../../charts/chart.ts";
+import { type Chart, type Line, lineChart, type LineChart, stepChart } from "../../charts/chart.ts";
 import { element } from "../../charts/markup.ts";
 import { colourAt, inline, page, svgFile } from "../../charts/page.ts";
-import { rangeOf, roundTicks } from "../../charts/scales.ts";
 import { textChart } from "../../charts/text.ts";
 import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
@@ -99,17 +98,7 @@ export function plotOf(curves: readonly Curve[], figure: string): LineChart {
     const note = `${showNumber(first?.y ?? NaN)} → ${showNumber(last?.y ?? NaN)} at step ${last?.x ?? 0}`;
     return { name, note, colour: colourAt(index), points };
   });
-  const values = curves.flatMap(({ points }) => points.map(({ y }) => y));
-  // A share is shown as a part of the whole.
-  const range = figure === "success" ? ([0, 1] as const) : rangeOf(values);
-  const last = Math.max(1, ...curves.map(({ points }) => points.at(-1)?.x ?? 0));
-  return {
-    spoken: `${figure} by step of reinforcement`,
-    x: stepAxis(last),
-    y: { title: "", range, ticks: roundTicks(range, 5).map((at) => ({ at, label: showNumber(at) })) },
-    lines,
-    intervals: "bands",
-  };
+  return stepChart(figure, lines, figure === "success");
 }
 
 function write(out: string, plot: LineChart, figure: string): void {

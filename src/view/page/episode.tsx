@@ -1,0 +1,84 @@
+/** One episode: its task, and the grid or the board. */
+import type { EpisodeView } from "../api.ts";
+import { address, changeQuery, filterQuery, go, linkTo } from "./address.ts";
+import { Board } from "./board.tsx";
+import { pathOfRun, useAnswer } from "./data.ts";
+import { Success } from "./episodes.tsx";
+import { Grid } from "./grid.tsx";
+import { useKeys } from "./keys.ts";
+import { figure, Lines, Problem, Words } from "./text.tsx";
+
+export function Episode({ run, id }: { readonly run: string; readonly id: string }) {
+  const { query } = address.value;
+  const filter = filterQuery(query);
+  const search = new URLSearchParams(filter);
+  search.set("id", id);
+  const { data: view, problem } = useAnswer<EpisodeView>(pathOfRun(run, `/episode?${search.toString()}`));
+  const isBoard = query.get("view") === "board";
+  const link = (other: string | null | undefined) => {
+    if (other === null || other === undefined) return undefined;
+    const to = new URLSearchParams(filter);
+    if (isBoard) to.set("view", "board");
+    return linkTo(["runs", run, "episode", other], to);
+  };
+  const to = (other: string | null | undefined) => () => {
+    const target = link(other);
+    if (target !== undefined) go(target);
+  };
+  const show = (board: boolean) => changeQuery({ view: board ? "board" : null });
+  useKeys("Episode", [
+    { keys: "n", label: "the older neighbour in the list", run: to(view?.older) },
+    { keys: "p", label: "the newer neighbour in the list", run: to(view?.newer) },
+    { keys: "b", label: "the board", run: () => show(true) },
+    { keys: "v", label: "the grid", run: () => show(false) },
+    { keys: "u", label: "up to the list", run: () => go(linkTo(["runs", run, "episodes"], filter)) },
+  ]);
+  if (problem !== undefined) return <Problem text={problem} />;
+  if (view === undefined) return <p class="empty loading">Loading…</p>;
+  return (
+    <div class="episode">
+      <div class="episode-head">
+        <h1>
+          <Words text={view.id} />
+        </h1>
+        <span class="facts-line">
+          <Success share={view.success} />
+          <span class="soft">score {figure(view.score)}</span>
+          <span class="soft">step {view.step}</span>
+          {view.team !== null && (
+            <span class="soft">
+              team <Words text={view.team} />
+            </span>
+          )}
+        </span>
+        <nav class="tabs" aria-label="Views of the episode">
+          <button type="button" aria-pressed={!isBoard} onClick={() => show(false)}>
+            Grid
+          </button>
+          <button type="button" aria-pressed={isBoard} onClick={() => show(true)}>
+            Board
+          </button>
+        </nav>
+        <nav class="neighbours" aria-label="Neighbours in the list">
+          <Neighbour link={link(view.newer)} label="↑ newer" />
+          <Neighbour link={link(view.older)} label="↓ older" />
+        </nav>
+      </div>
+      {view.problems?.map((each) => <Problem key={each} text={each} />)}
+      {view.ends.map(
+        (end) => end.problem !== undefined && <Problem key={end.node} text={`The program went wrong: ${end.problem}`} />,
+      )}
+      {!isBoard && (
+        <details class="task">
+          <summary>Task</summary>
+          <Lines name="Task" text={view.taskText} />
+        </details>
+      )}
+      {isBoard ? <Board view={view} /> : <Grid view={view} />}
+    </div>
+  );
+}
+
+function Neighbour({ link, label }: { readonly link: string | undefined; readonly label: string }) {
+  return link === undefined ? <span class="soft is-absent">{label}</span> : <a href={link}>{label}</a>;
+}

@@ -1,0 +1,246 @@
+/** The grid of one task: every candidate of every group, and beside it the one that is chosen. */
+import { useEffect, useRef } from "preact/hooks";
+import type { EpisodeView } from "../api.ts";
+import { address, changeQuery } from "./address.ts";
+import { Details } from "./action.tsx";
+import {
+  type Candidate,
+  candidatesIn, gridOf, type Group, largestAdvantage, nameOf, neighbour } from "./candidates.ts";
+import { useKeys } from "./keys.ts";
+import { figure, signed, Words } from "./text.tsx";
+
+/** More candidates in a group are shown without their text. */
+const mostWithText = 12;
+
+export function Grid({ view }: { readonly view: EpisodeView }) {
+  const rows = gridOf(view);
+  const all = candidatesIn(rows);
+  const largest = largestAdvantage(all);
+  const asked = address.value.query.get("action");
+  const first = all.find(({ isChosen }) => isChosen) ?? all[0];
+  const chosen = all.find(({ action }) => action.id === asked) ?? first;
+  const isOpen = chosen !== undefined && chosen.action.id === asked;
+  const table = useRef<HTMLDivElement>(null);
+  const choose = (candidate: Candidate | null | undefined) => {
+    if (candidate === null || candidate === undefined) return false;
+    changeQuery({ action: candidate.action.id, with: null });
+    focusOn(table.current, candidate.action.id);
+    return true;
+  };
+  const move = (direction: "up" | "down" | "left" | "right") => () =>
+    chosen !== undefined && choose(neighbour(rows, chosen.action.id, direction));
+  useKeys("Grid", [
+    { keys: "ArrowUp|k", label: "the candidate above", run: move("up") },
+    { keys: "ArrowDown|j", label: "the candidate below", run: move("down") },
+    { keys: "ArrowLeft", label: "the role before", run: move("left") },
+    { keys: "ArrowRight", label: "the role after", run: move("right") },
+    { keys: "Enter", label: "show its tokens and texts", run: () => isOnCandidate() && choose(chosen) },
+    { keys: "Escape", label: "close the details", run: () => isOpen && changeQuery({ action: null, with: null }) },
+  ]);
+  useEffect(() => focusOn(table.current, asked, false), [view.id]);
+  return (
+    <div class={`split ${isOpen ? "is-open" : ""}`}>
+      <div class="pane grid-pane">
+        <Legend largest={largest} />
+        <div
+          ref={table}
+          role="grid"
+          aria-label="Candidates, by turn and role"
+          class="grid"
+          style={{ "--roles": view.roles.length }}
+        >
+          <div role="row" class="grid-row head">
+            <div role="columnheader" class="corner">
+              <span class="only-read">Turn</span>
+            </div>
+            {view.roles.map((role) => (
+              <div key={role} role="columnheader">
+                <Words text={role} />
+              </div>
+            ))}
+          </div>
+          {rows.map(({ turn, cells }) => (
+            <div key={turn} role="row" class="grid-row">
+              <div role="rowheader" class="corner">
+                {turn + 1}
+              </div>
+              {cells.map(({ role, groups }) => (
+                <div key={role} role="gridcell" class="cell">
+                  {groups.map((group) => (
+                    <GroupOf
+                      key={group.parent}
+                      group={group}
+                      isOneOf={groups.length}
+                      largest={largest}
+                      chosen={chosen?.action.id}
+                      onChoose={choose}
+                    />
+                  ))}
+                </div>
+              ))}
+            </div>
+          ))}
+        </div>
+        {rows.length === 0 && <p class="empty">Nobody acted in this episode.</p>}
+      </div>
+      <aside class="pane details" aria-label="Details of the candidate">
+        {chosen === undefined ? (
+          <p class="empty">Choose a candidate.</p>
+        ) : (
+          <Details
+            key={chosen.action.id}
+            view={view}
+            candidate={chosen}
+            rows={rows}
+            onClose={() => {
+              changeQuery({ action: null, with: null });
+              focusOn(table.current, chosen.action.id);
+            }}
+          />
+        )}
+      </aside>
+    </div>
+  );
+}
+
+function isOnCandidate(): boolean {
+  return document.activeElement?.classList.contains("candidate") === true || document.activeElement === document.body;
+}
+
+function focusOn(table: HTMLElement | null, id: string | null, withFocus = true): void {
+  if (id === null) return;
+  const button = table?.querySelector<HTMLElement>(`[data-action="${CSS.escape(id)}"]`);
+  button?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (withFocus) button?.focus({ preventScroll: true });
+}
+
+interface GroupProps {
+  readonly group: Group;
+  /** Groups in the cell. */
+  readonly isOneOf: number;
+  readonly largest: number;
+  readonly chosen: string | undefined;
+  readonly onChoose: (candidate: Candidate) => void;
+}
+
+function GroupOf({ group: { parent, candidates }, isOneOf, largest, chosen, onChoose }: GroupProps) {
+  const isCompact = candidates.length > mostWithText;
+  return (
+    <div class={`group ${isCompact ? "is-compact" : ""}`}>
+      {isOneOf > 1 && <p class="group-name">from {parent === "" ? "the start" : parent}</p>}
+      {candidates.map((candidate) => (
+        <CandidateButton
+          key={candidate.action.id}
+          candidate={candidate}
+          largest={largest}
+          isCompact={isCompact}
+          isCurrent={candidate.action.id === chosen}
+          isAlone={candidates.length === 1}
+          onChoose={onChoose}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface CandidateProps {
+  readonly candidate: Candidate;
+  readonly largest: number;
+  readonly isCompact: boolean;
+  readonly isCurrent: boolean;
+  readonly isAlone: boolean;
+  readonly onChoose: (candidate: Candidate) => void;
+}
+
+function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, onChoose }: CandidateProps) {
+  const { action, edge, isChosen, dropped } = candidate;
+  const kinds = [
+    "candidate",
+    isChosen && !isAlone && "is-chosen",
+    isCurrent && "is-current",
+    dropped !== null && "is-dropped",
+  ];
+  return (
+    <button
+      type="button"
+      class={kinds.filter(Boolean).join(" ")}
+      data-action={action.id}
+      tabIndex={isCurrent ? 0 : -1}
+      aria-current={isCurrent ? "true" : undefined}
+      aria-label={spoken(candidate)}
+      title={dropped ?? edge?.reason}
+      onClick={() => onChoose(candidate)}
+      style={colourOf(action.advantage, largest)}
+    >
+      <span class="star" aria-hidden="true">
+        {isChosen && !isAlone ? "★" : ""}
+      </span>
+      <span class="figures" aria-hidden="true">
+        <Figure name="t" value={edge?.team} />
+        <Figure name="l" value={edge?.local} />
+        {edge?.judge !== null && edge?.judge !== undefined && <Figure name="j" value={edge.judge} />}
+      </span>
+      <span class="advantage" aria-hidden="true">
+        {dropped === null ? signed(action.advantage) : "dropped"}
+      </span>
+      {!isCompact && (
+        <span class="preview" aria-hidden="true">
+          <Words text={action.reply.text === "" ? "(no text)" : action.reply.text} most={140} />
+        </span>
+      )}
+    </button>
+  );
+}
+
+function Figure({ name, value }: { readonly name: string; readonly value: number | null | undefined }) {
+  return (
+    <span class="figure">
+      <i>{name}</i>
+      {figure(value)}
+    </span>
+  );
+}
+
+/** Diverging from the card's colour: blue for what is reinforced, orange for what is not; the sign is text, too. */
+export function colourOf(advantage: number | null, largest: number): Record<string, string> {
+  if (advantage === null || advantage === 0 || largest === 0) return {};
+  const share = Math.round(8 + (42 * Math.abs(advantage)) / largest);
+  return { "--tint": `var(--${advantage > 0 ? "plus" : "minus"})`, "--share": `${share}%` };
+}
+
+function spoken({ action, edge, isChosen, dropped }: Candidate): string {
+  const parts = [
+    nameOf(action),
+    isChosen ? "chosen" : "not chosen",
+    `team ${figure(edge?.team)}`,
+    `local ${figure(edge?.local)}`,
+    edge?.judge === null || edge === null ? "" : `judge ${figure(edge.judge)}`,
+    `advantage ${signed(action.advantage)}`,
+    dropped === null ? "" : `dropped: ${dropped}`,
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+function Legend({ largest }: { readonly largest: number }) {
+  return (
+    <p class="legend">
+      <span>
+        <i>t</i> team
+      </span>
+      <span>
+        <i>l</i> local
+      </span>
+      <span>
+        <i>j</i> judge
+      </span>
+      <span>★ chosen</span>
+      {largest > 0 && (
+        <span class="scale">
+          advantage {signed(-largest)}
+          <span class="ramp" aria-hidden="true" />
+          {signed(largest)}
+        </span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,116 @@
+/** The exact tokens of an action, coloured by how unlikely each was, by its entropy, or by its advantage. */
+import { useState } from "preact/hooks";
+import { toVisible } from "../../format.ts";
+import type { ActionView, TokenView } from "../api.ts";
+import { address, changeQuery } from "./address.ts";
+import { colourOf } from "./grid.tsx";
+import { figure, percent, signed } from "./text.tsx";
+
+const measures = ["log-probability", "entropy", "advantage"] as const;
+type Measure = (typeof measures)[number];
+
+/** More are shown when they are asked for. */
+const mostShown = 1500;
+/** In nats: an unlikelier token is not coloured stronger. */
+const strongest = 4;
+
+type Token = TokenView & { readonly entropy?: number };
+
+export function Heat({ action }: { readonly action: ActionView }) {
+  const tokens: readonly Token[] = action.tokenViews;
+  const [at, setAt] = useState(0);
+  const [isWhole, setWhole] = useState(false);
+  const possible = measures.filter((each) => each !== "entropy" || tokens.some(({ entropy }) => entropy !== undefined));
+  const asked = possible.find((each) => each === address.value.query.get("heat"));
+  const measure = asked ?? "log-probability";
+  const largest = Math.max(0, ...tokens.map((token) => Math.abs(advantageOf(token, action) ?? 0)));
+  const shown = isWhole ? tokens : tokens.slice(0, mostShown);
+  const move = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    setAt(Math.max(0, Math.min(shown.length - 1, at + by)));
+  };
+  const point = (event: Event) => {
+    const place = (event.target as HTMLElement).dataset["place"];
+    if (place !== undefined) setAt(Number(place));
+  };
+  if (tokens.length === 0) return <p class="empty">No tokens were sampled.</p>;
+  return (
+    <>
+      <div class="switch" role="radiogroup" aria-label="Colour of the tokens">
+        {possible.map((each) => (
+          <label key={each}>
+            <input
+              type="radio"
+              name="heat"
+              checked={each === measure}
+              onChange={() => changeQuery({ action: action.id, heat: each === "log-probability" ? null : each })}
+            />
+            <span>{each}</span>
+          </label>
+        ))}
+      </div>
+      <pre
+        class="heat"
+        tabIndex={0}
+        role="group"
+        aria-label={`${tokens.length} tokens; arrow keys go from one to the next`}
+        onKeyDown={move}
+        onPointerOver={point}
+      >
+        {shown.map((token, place) => (
+          <span
+            key={place}
+            data-place={place}
+            class={`token ${token.isControl === true ? "is-control" : ""} ${place === at ? "is-current" : ""}`}
+            style={tint(measure, token, action, largest)}
+          >
+            {textOf(token)}
+          </span>
+        ))}
+      </pre>
+      <p class="readout" aria-live="polite">
+        <Readout token={shown[at]} place={at} action={action} />
+      </p>
+      {shown.length < tokens.length && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {tokens.length.toLocaleString("en-US")} tokens
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Line breaks are marks, and break the line, too. */
+function textOf({ text, id }: TokenView): string {
+  if (text === undefined) return ` #${id} `;
+  return toVisible(text).replaceAll("\n", "⏎\n").replaceAll("\t", "⇥\t");
+}
+
+function advantageOf(token: TokenView, action: ActionView): number | null {
+  return token.advantage ?? action.advantage;
+}
+
+function tint(measure: Measure, token: Token, action: ActionView, largest: number): Record<string, string> {
+  if (measure === "advantage") return colourOf(advantageOf(token, action), largest);
+  const nats = measure === "entropy" ? token.entropy : token.logprob === null ? strongest : -token.logprob;
+  if (nats === undefined || nats < 0.01) return {};
+  return { "--tint": "var(--warm)", "--share": `${Math.round(6 + (54 * Math.min(nats, strongest)) / strongest)}%` };
+}
+
+function Readout({ token, place, action }: { readonly token: Token | undefined; readonly place: number; readonly action: ActionView }) {
+  if (token === undefined) return null;
+  const { logprob, entropy } = token;
+  return (
+    <>
+      <span>
+        {place + 1} of {action.tokenViews.length}
+      </span>
+      <bdi class="mono">{JSON.stringify(toVisible(token.text ?? `#${token.id}`))}</bdi>
+      <span>{logprob === null ? "probability 0" : `${figure(logprob)} nats, ${percent(Math.exp(logprob))}`}</span>
+      {entropy !== undefined && <span>entropy {figure(entropy)}</span>}
+      <span>advantage {signed(advantageOf(token, action))}</span>
+    </>
+  );
+}

@@ -1,0 +1,157 @@
+/** Which curves there are, and their points: of a run, of several runs, or of the mean over runs of one recipe. */
+import type { Point } from "../../charts/chart.ts";
+import { mean, meanInterval } from "../../statistics.ts";
+import type { Curves, RunLine } from "../api.ts";
+
+/** A chart with a line for each run, or for each role or policy of one run. */
+export interface Panel {
+  readonly title: string;
+  readonly note?: string;
+  readonly isShare: boolean;
+  readonly lines: readonly { readonly name: string; readonly points: readonly Point[] }[];
+}
+
+interface Kind {
+  readonly title: string;
+  /** Of a column's name; the group is the role or the policy. */
+  readonly of: RegExp;
+  readonly note?: string;
+  readonly isShare?: true;
+}
+
+const kinds: readonly Kind[] = [
+  { title: "Success in training", of: /^rollout\.success()$/, isShare: true, note: "share of kept trajectories" },
+  { title: "Team reward", of: /^rollout\.roles\.(.+)\.team$/ },
+  { title: "Local reward", of: /^rollout\.roles\.(.+)\.local$/ },
+  { title: "Reward by turn", of: /^rollout\.(?:roles\.)?(.*turns?\.\d+.*)$/ },
+  { title: "Entropy", of: /^policies\.(.+)\.entropy$/, note: "nats per token" },
+  { title: "Divergence from the sampler", of: /^policies\.(.+)\.kl$/, note: "nats per token" },
+  { title: "Divergence from the reference", of: /^policies\.(.+)\.referenceKl$/, note: "nats per token" },
+  { title: "Clipped tokens", of: /^policies\.(.+)\.clipShare$/, note: "share of tokens" },
+  { title: "Zero-variance groups", of: /^rollout\.flatGroups()$/, isShare: true, note: "share of groups" },
+  { title: "Gradient share", of: /^(?:rollout|policies)\.(?:roles\.)?(.+)\.gradientShare$/, isShare: true },
+  { title: "Gradient norm", of: /^policies\.(.+)\.gradientNorm$/, note: "before clipping" },
+  { title: "Spread of advantages", of: /^rollout\.roles\.(.+)\.advantageSpread$/ },
+  { title: "Length", of: /^rollout\.tokensPerAction()$/, note: "sampled tokens per action" },
+  { title: "Replies cut off", of: /^rollout\.roles\.(.+)\.truncated$/, note: "share of actions" },
+  { title: "Turns", of: /^rollout\.turns()$/ },
+  { title: "Influence", of: /^(?:rollout|policies)\.(?:roles\.)?(.+)\.influence$/ },
+  { title: "Tokens per second", of: /^tokensPerSecond()$/, note: "while sampling" },
+  { title: "Seconds per step", of: /^seconds()$/ },
+  { title: "Cost", of: /^(.*[cC]ost.*)$/ },
+];
+
+export interface Shown {
+  readonly line: RunLine;
+  readonly curves: Curves;
+}
+
+export interface Settings {
+  /** Runs that differ in their seed alone become one line. */
+  readonly isMean: boolean;
+  /** The warm start counts, too. */
+  readonly isWhole: boolean;
+}
+
+export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
+  const groups = groupsOf(runs, settings.isMean);
+  const columns = [...new Set(runs.flatMap((run) => Object.keys(columnsOf(run.curves))))];
+  const evaluated = [...new Set(runs.flatMap(({ curves }) => curves.evaluations.map(({ team }) => team)))];
+  const success: Panel[] = chartsOf("Success", groups, evaluated, (run, team) => evaluations(run, team, settings)).map(
+    (panel) => ({ ...panel, isShare: true, note: "of held-out tasks, with 95 % intervals" }),
+  );
+  const figures = kinds.flatMap(({ title, of, note, isShare = false }): Panel[] => {
+    const matching = columns.filter((name) => of.test(name));
+    const named = new Map(matching.map((name) => [of.exec(name)?.[1] ?? "", name]));
+    const charts = chartsOf(title, groups, [...named.keys()], (run, part) => figuresOf(run, named.get(part) ?? "", settings));
+    return charts.map((panel) => ({ ...panel, isShare, ...(note === undefined ? {} : { note }) }));
+  });
+  return [...success, ...figures].filter(({ lines }) => lines.length > 0);
+}
+
+type Group = { readonly name: string; readonly runs: readonly Shown[] };
+
+function groupsOf(runs: readonly Shown[], isMean: boolean): Group[] {
+  if (!isMean) return runs.map((run) => ({ name: run.line.run, runs: [run] }));
+  const byRecipe = Map.groupBy(runs, ({ line }) => `${line.recipe} · ${line.algorithm}`);
+  return [...byRecipe].map(([name, of]) => ({ name: of.length === 1 ? name : `${name}, ${of.length} runs`, runs: of }));
+}
+
+/** One chart for the parts of one run; a chart of its own for each part if there are several lines. */
+function chartsOf(
+  title: string,
+  groups: readonly Group[],
+  parts: readonly string[],
+  pointsOf: (run: Shown, part: string) => readonly Point[],
+): Omit<Panel, "isShare">[] {
+  const lineOf = (name: string, group: Group, part: string) => {
+    const points = averaged(group.runs.map((run) => pointsOf(run, part)).filter((each) => each.length > 0));
+    return points.length === 0 ? [] : [{ name, points: thinned(points) }];
+  };
+  const [only] = groups;
+  if (only !== undefined && groups.length === 1)
+    return [{ title, lines: parts.flatMap((part) => lineOf(part === "" ? title : part, only, part)) }];
+  return parts.map((part) => ({
+    title: part === "" ? title : `${title}: ${part}`,
+    lines: groups.flatMap((group) => lineOf(group.name, group, part)),
+  }));
+}
+
+/** With the figures that have arrays of their own, and the length of replies. */
+function columnsOf({ columns, seconds, tokensPerSecond }: Curves): Curves["columns"] {
+  const sampled = columns["rollout.sampledTokens"];
+  const counts = Object.keys(columns).filter((name) => /^rollout\.roles\..+\.actions$/.test(name));
+  const length = sampled?.map((tokens, step) => {
+    const actions = counts.reduce((sum, name) => sum + (columns[name]?.[step] ?? 0), 0);
+    return tokens === null || actions === 0 ? null : tokens / actions;
+  });
+  return { ...columns, seconds, tokensPerSecond, ...(length === undefined ? {} : { "rollout.tokensPerAction": length }) };
+}
+
+function figuresOf({ curves }: Shown, column: string, { isWhole }: Settings): Point[] {
+  const values = columnsOf(curves)[column] ?? [];
+  return values.flatMap((y, index) => {
+    const x = isWhole ? curves.steps[index] : curves.stageSteps[index];
+    const isShown = isWhole || curves.stages[index] === "reinforcement";
+    return y === null || x === undefined || !isShown ? [] : [{ x, y }];
+  });
+}
+
+function evaluations({ curves }: Shown, wanted: string, { isWhole }: Settings): Point[] {
+  const before = isWhole ? 0 : curves.stages.filter((stage) => stage === "warm-start").length;
+  return curves.evaluations
+    .filter(({ team, step }) => team === wanted && step >= before)
+    .map(({ step, success, low, high }) => ({ x: step - before, y: success, interval: { low, high } }));
+}
+
+/** The mean at each step that every run has, with its 95 % interval; one run stays as it is. */
+function averaged(runs: readonly (readonly Point[])[]): Point[] {
+  const [only, ...others] = runs;
+  if (only === undefined) return [];
+  if (others.length === 0) return [...only];
+  const rest = others.map((points) => new Map(points.map(({ x, y }) => [x, y])));
+  return only.flatMap(({ x, y }) => {
+    const found = rest.flatMap((points) => points.get(x) ?? []);
+    if (found.length < rest.length) return [];
+    const values = [y, ...found];
+    const interval = meanInterval(values);
+    return [{ x, y: mean(values), ...(interval === null ? {} : { interval }) }];
+  });
+}
+
+/** More points than a chart has room for become means of neighbours. */
+const mostPoints = 160;
+
+function thinned(points: readonly Point[]): Point[] {
+  if (points.length <= mostPoints) return [...points];
+  const size = Math.ceil(points.length / mostPoints);
+  return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
+    const part = points.slice(index * size, (index + 1) * size);
+    const bounds = part.flatMap(({ interval }) => interval ?? []);
+    const interval =
+      bounds.length < part.length
+        ? {}
+        : { interval: { low: mean(bounds.map(({ low }) => low)), high: mean(bounds.map(({ high }) => high)) } };
+    return { x: part.at(-1)?.x ?? 0, y: mean(part.map(({ y }) => y)), ...interval };
+  });
+}
