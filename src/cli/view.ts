@@ -34,5 +34,6 @@ export function viewCommand(): Command {
       });
       printLines([server.url]);
       await asked.promise;
+      await runs.close();
     });
 }

@@ -39,6 +39,8 @@ export interface RunLayout {
   readonly models: string;
   /** The trained policies at the start of reinforcement. */
   readonly beginning: string;
+  /** The viewer's index of the episodes, which it builds again if it is gone. No part of the run's records. */
+  readonly view: string;
 }
 
 export function layoutOf(directory: string): RunLayout {
@@ -67,6 +69,7 @@ export function layoutOf(directory: string): RunLayout {
     checkpoints: at("checkpoints"),
     models: at("models"),
     beginning: at("beginning"),
+    view: at("view"),
   };
 }
 

@@ -76,6 +76,16 @@ export class Entries {
     return null;
   }
 
+  /** Where the line of the last of so many episodes ends. */
+  lineEnd(episodes: number): number {
+    return this.#lines[episodes] ?? -1;
+  }
+
+  /** Where the member with the new prompts of an episode begins. */
+  promptsStart(at: number): number {
+    return this.#prompts[at] ?? 0;
+  }
+
   /** The range of the member of the file of prompts that begins at a byte. */
   memberAt(start: number): [number, number] {
     let [low, high] = [0, this.#prompts.length - 1];

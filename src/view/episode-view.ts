@@ -120,14 +120,24 @@ export function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
+/** What of an episode says which of its actions trained. */
+interface Trained extends Pick<StoredEpisode, "credit"> {
+  readonly episode: {
+    readonly actions: readonly (Pick<Action, "id" | "frozen" | "stopReason"> & {
+      readonly masked?: string | undefined;
+      readonly tokens: { readonly length: number };
+    })[];
+  };
+}
+
 /**
  * Why actions trained nothing in a step that trained their roles, by id; an action that is not there did train. An
  * episode without credit was not trained on, and a role that is frozen never is.
  */
 export function reasonsDropped(
-  { episode, credit }: StoredEpisode,
+  { episode, credit }: Trained,
   masksTruncated: boolean,
-): Map<string, string> {
+): ReadonlyMap<string, string> {
   const why = new Map<string, string>();
   if (credit === undefined) return why;
   const creditOf = new Map(credit.map((one) => [one.action, one]));

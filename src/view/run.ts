@@ -12,7 +12,6 @@ import type {
   ActionView,
   Change,
   Curves,
-  EpisodeLine,
   EpisodeList,
   EpisodeView,
   Filter,
@@ -23,6 +22,9 @@ import type {
 import { RunCurves } from "./curves.ts";
 import { Entries } from "./entries.ts";
 import { actionLine, episodeView, finite, reasonsDropped } from "./episode-view.ts";
+import type { IndexColumns } from "./indexed/columns.ts";
+import { RunIndex } from "./indexed/run-index.ts";
+import { listOf, matching, type ListedRun } from "./list.ts";
 import { RecipeFile, runLine, type RecipeParts } from "./run-line.ts";
 import { textOfTokens, tokenTexts } from "./token-views.ts";
 import { Tokenizers } from "./tokenizers.ts";
@@ -40,6 +42,8 @@ export class ViewedRun {
   readonly #curves: RunCurves;
   readonly #entries: Entries;
   readonly #tokenizers: Tokenizers;
+  #index: RunIndex | null = null;
+  #last: { readonly key: string; readonly all: readonly number[] } | null = null;
   #records: { readonly generation: number; readonly reader: EpisodeRecords } | null = null;
 
   constructor(name: string, directory: string) {
@@ -55,7 +59,18 @@ export class ViewedRun {
     return runLine(this.name, this.directory, this.#recipe);
   }
 
+  /** Begins to index the run, unless it has begun. */
+  async #startIndex(): Promise<void> {
+    const order = { run: this.directory, masksTruncated: masksTruncated(await this.recipe()) };
+    this.#index ??= new RunIndex(order);
+  }
+
+  async close(): Promise<void> {
+    await this.#index?.close();
+  }
+
   async page(): Promise<RunPage> {
+    await this.#startIndex();
     const line = await this.line();
     const { text, parts } = await this.#recipe.read();
     await this.#curves.refresh();
@@ -87,28 +102,16 @@ export class ViewedRun {
   }
 
   async list({ filter, cursor, limit }: ListRequest): Promise<EpisodeList> {
-    await this.#entries.refresh();
-    const found = this.#matching(filter);
-    const before = cursor === null ? Infinity : Number(cursor);
-    const shown = found.filter((at) => at < before).slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      total: found.length,
-      isExact: true,
-      searched: 1,
-      episodes: (await this.#entries.entries(shown)).map(
-        ({ id, step, evaluation, success, score }): EpisodeLine => {
-          return { id, step, team: evaluation?.team ?? null, success, score, turns: null, actions: null };
-        },
-      ),
-      cursor: last === undefined || last === found.at(-1) ? null : String(last),
-    };
+    await this.#startIndex();
+    const listed = await this.#listed(filter);
+    const before = cursor === null ? null : Number(cursor);
+    return listOf(listed, filter, { all: this.#matching(listed, filter), before, limit });
   }
 
   /** @throws TroupeError `bad_arguments` if there is no such episode */
   async episode(id: string, filter: Filter): Promise<EpisodeView> {
     const { stored, at } = await this.stored(id);
-    const list = this.#matching(filter);
+    const list = this.#matching(await this.#listed(filter), filter);
     const place = list.indexOf(at);
     const around = [place === -1 ? undefined : list[place - 1], place === -1 ? undefined : list[place + 1]];
     const [newer = null, older = null] = await Promise.all(
@@ -176,26 +179,51 @@ export class ViewedRun {
     return this.#records.reader;
   }
 
-  /** Numbers of the episodes, the newest first. */
-  #matching({ from, team, step, failed }: Filter): number[] {
-    const { count, teams, ...columns } = this.#entries;
-    const wanted = team === undefined ? null : teams.indexOf(team);
-    const found: number[] = [];
-    for (let at = count - 1; at >= 0; at--) {
-      const [own = 0, when = 0, success = 0] = [columns.team[at], columns.step[at], columns.success[at]];
-      if (from !== undefined && (from === "train") !== (own === 0)) continue;
-      if (wanted !== null && own !== wanted) continue;
-      if (step !== undefined && (when < step[0] || when > step[1])) continue;
-      if (failed !== undefined && failed !== success < 1) continue;
-      found.push(at);
-    }
-    return found;
+  async #listed({ text }: Filter): Promise<ListedRun> {
+    await this.#entries.refresh();
+    const columns = this.#currentColumns();
+    const search = text === undefined || this.#index === null ? null : this.#index.search(text);
+    if (search !== null && columns !== null) await search.run(columns, patience);
+    // Meanwhile more may have been indexed, which the search does not know.
+    return { entries: this.#entries, columns, search };
+  }
+
+  #matching(listed: ListedRun, filter: Filter): readonly number[] {
+    const { entries, columns, search } = listed;
+    const state = [
+      entries.generation,
+      entries.count,
+      columns?.head.generation,
+      columns?.head.episodes,
+      search?.share,
+    ];
+    const key = JSON.stringify([filter, state]);
+    if (this.#last?.key !== key) this.#last = { key, all: matching(listed, filter) };
+    return this.#last.all;
+  }
+
+  /** Null: there are none, or they are not of the episodes as they are now. */
+  #currentColumns(): IndexColumns | null {
+    const columns = this.#index?.columns ?? null;
+    if (columns === null) return null;
+    const { source, episodes } = columns.head;
+    return this.#entries.lineEnd(episodes) === source.bytes ? columns : null;
   }
 
   #indexState(): IndexState {
-    return { episodes: this.#entries.count, indexed: 0, actions: 0 };
+    const head = this.#currentColumns()?.head;
+    const problem = this.#index?.problem ?? null;
+    return {
+      episodes: this.#entries.count,
+      indexed: head?.episodes ?? 0,
+      actions: head?.distinct ?? 0,
+      ...(problem === null ? {} : { problem }),
+    };
   }
 }
+
+/** Milliseconds that a request waits for a search that goes on. */
+const patience = 50;
 
 /** In the order in which they act, as far as the recipe says. */
 function rolesIn({ team }: RecipeParts): string[] {

@@ -26,6 +26,10 @@ export class ViewedRuns {
     return known ?? (await this.all()).find((run) => run.name === name) ?? null;
   }
 
+  async close(): Promise<void> {
+    await Promise.all([...this.#known.values()].map((run) => run.close()));
+  }
+
   async lines(): Promise<RunLine[]> {
     return Promise.all((await this.all()).map((run) => run.line()));
   }

@@ -1,0 +1,92 @@
+/** What the index keeps of an episode. The record is read as it was written; damage shows when it lacks what is read. */
+import { reasonsDropped } from "../episode-view.ts";
+import type { EpisodeJson } from "../../rollout/codec.ts";
+import type { ActionCredit } from "../../rollout/stored.ts";
+
+export interface StoredJson {
+  readonly episode: EpisodeJson;
+  readonly credit?: readonly ActionCredit[];
+  /** By hash, where its member begins. */
+  readonly prompts: Readonly<Record<string, number>>;
+}
+
+export interface IndexedAction {
+  /** Number of the action in the episode: those in several joint actions are there several times. */
+  readonly action: number;
+  readonly role: string;
+  readonly truncated: boolean;
+  readonly dropped: boolean;
+  /** Team and local together. Null: none. */
+  readonly reward: number | null;
+}
+
+export interface IndexedEpisode {
+  readonly turns: number;
+  readonly disagree: boolean;
+  readonly blamed: ReadonlySet<string>;
+  readonly actions: readonly IndexedAction[];
+  /** Of each action. */
+  readonly ids: readonly string[];
+  /** Of each action: everything that it wrote. */
+  readonly texts: readonly string[];
+  /** Of each action: its prompt's hash. */
+  readonly prompts: readonly string[];
+}
+
+export function indexedEpisode({ episode, credit }: StoredJson, masksTruncated: boolean): IndexedEpisode {
+  const { nodes, actions, ends } = episode;
+  const dropped = reasonsDropped({ episode, ...(credit === undefined ? {} : { credit }) }, masksTruncated);
+  const numbers = new Map(actions.map(({ id }, number) => [id, number]));
+  const rowOf = (number: number, reward: number | null): IndexedAction => {
+    const { id, role, stopReason } = actions[number] as EpisodeJson["actions"][number];
+    return { action: number, role, truncated: stopReason === "length", dropped: dropped.has(id), reward };
+  };
+  const edges = nodes.flatMap((node) => node.actions);
+  const rows = edges.map(({ action, reward }) =>
+    rowOf(numbers.get(action) ?? -1, reward === null ? null : reward.team + reward.local),
+  );
+  const placed = new Set(rows.map(({ action }) => action));
+  const unplaced = actions.flatMap((_, number) => (placed.has(number) ? [] : [rowOf(number, null)]));
+  const blamed = edges.flatMap(({ verdict }) =>
+    verdict !== undefined && "blame" in verdict && typeof verdict.blame === "string" ? [verdict.blame] : [],
+  );
+  return {
+    turns: Math.max(0, ...ends.map(({ turns }) => turns)),
+    disagree: disagrees(nodes, ends),
+    blamed: new Set(blamed),
+    actions: [...rows, ...unplaced],
+    ids: actions.map(({ id }) => id),
+    texts: actions.map(({ reply }) => textOfReply(reply)),
+    prompts: actions.map(({ prompt }) => prompt),
+  };
+}
+
+/** Whether the verdicts on the way to some end are on average on the other side of one half than its outcome. */
+function disagrees(nodes: EpisodeJson["nodes"], ends: EpisodeJson["ends"]): boolean {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  return ends.some(({ node, outcome }) => {
+    let [total, count] = [0, 0];
+    for (
+      let at = byId.get(node);
+      at !== undefined;
+      at = at.parent === null ? undefined : byId.get(at.parent)
+    ) {
+      for (const { verdict } of at.actions) {
+        if (verdict === undefined || !("score" in verdict)) continue;
+        total += verdict.score;
+        count += 1;
+      }
+    }
+    return count > 0 && total / count >= 0.5 !== outcome.success;
+  });
+}
+
+/** Thinking, text and calls, in lines. */
+function textOfReply(reply: EpisodeJson["actions"][number]["reply"]): string {
+  const { text, thinking, calls } = reply as { text: string; thinking?: unknown; calls?: unknown };
+  return [
+    ...(typeof thinking === "string" ? [thinking] : []),
+    text,
+    ...(calls === undefined ? [] : [JSON.stringify(calls)]),
+  ].join("\n");
+}

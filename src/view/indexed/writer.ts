@@ -1,0 +1,448 @@
+/**
+ * Builds the index of a run, and extends it while the run trains. It begins again if the run was cut, or if a file of the
+ * index is not as it was left.
+ */
+import { randomBytes } from "node:crypto";
+import { createReadStream, readSync } from "node:fs";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { constants, crc32, gunzipSync, zstdCompressSync } from "node:zlib";
+import { TroupeError } from "../../errors.ts";
+import { jsonOrNull } from "../../json.ts";
+import { statOf } from "../../present.ts";
+import type { EpisodeEntry, PromptRecord } from "../../runs/episode-entries.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import type { Entries } from "../entries.ts";
+import { indexedEpisode, type IndexedEpisode, type StoredJson } from "./contents.ts";
+import { filterOf, folded } from "./fold.ts";
+import {
+  actionFlags,
+  episodeFlags,
+  fileNames,
+  headSchema,
+  indexVersion,
+  mostRoles,
+  none,
+  promptBit,
+  rowFiles,
+  type Head,
+  type IndexFile,
+} from "./format.ts";
+
+/** Characters of a block: a search reads whole ones. */
+const blockLength = 2 ** 17;
+
+/** Bytes that wait to be written, and milliseconds after which less is written, too. */
+const [mostPending, mostWait] = [2 ** 24, 1000];
+
+/** Episodes whose entries are read together. */
+const batch = 64;
+
+type BytesFile = "contents" | "filters" | "ids";
+
+type Entry = Pick<EpisodeEntry, "id" | "episode" | "prompts">;
+
+export class IndexWriter {
+  readonly #run: string;
+  readonly #folder: string;
+  readonly #masksTruncated: boolean;
+  #head: Head = emptyHead();
+  #pending = emptyPending();
+  #block = { texts: [] as string[], length: 0, firstText: 0 };
+  /** Of all prompts: their hashes, and by the byte where a member begins its first prompt. */
+  readonly #hashes: number[] = [];
+  readonly #members = new Map<number, number>();
+  /** Rows so far, also those that are not written yet. */
+  #rows = { episodes: 0, actions: 0, prompts: 0, texts: 0 };
+
+  private constructor(run: string, folder: string, masksTruncated: boolean) {
+    this.#run = run;
+    this.#folder = folder;
+    this.#masksTruncated = masksTruncated;
+  }
+
+  /** Takes up the index in the folder if it is whole and of this run as it is. */
+  static async open(
+    run: string,
+    folder: string,
+    entries: Entries,
+    masksTruncated: boolean,
+  ): Promise<IndexWriter> {
+    const writer = new IndexWriter(run, folder, masksTruncated);
+    const head = await readHead(folder);
+    const isWhole =
+      head !== null && (await isUnchanged(folder, head)) && (await writer.#isOfRun(head, entries));
+    if (isWhole) await writer.#takeUp(head, entries);
+    else await writer.clear();
+    return writer;
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** Begins again. */
+  async clear(): Promise<void> {
+    [this.#head, this.#pending, this.#hashes.length] = [emptyHead(), emptyPending(), 0];
+    this.#block = { texts: [], length: 0, firstText: 0 };
+    this.#rows = { episodes: 0, actions: 0, prompts: 0, texts: 0 };
+    this.#members.clear();
+    await fs.rm(this.#place("head"), { force: true });
+    for (const name of fileNames) await fs.writeFile(this.#place(name), "");
+  }
+
+  /**
+   * Indexes what is new. @param written called when more can be searched @param isEnded asked after each episode
+   * @throws TroupeError `bad_run` for the first episode that is damaged; those before it are indexed
+   */
+  async extend(entries: Entries, written: () => void, isEnded = (): boolean => false): Promise<void> {
+    let last = performance.now();
+    try {
+      for await (const read of this.#read(entries)) {
+        this.#add(read);
+        const isDue = this.#pending.size > mostPending || performance.now() - last > mostWait;
+        if (isEnded()) return;
+        if (!isDue) continue;
+        await this.#write(entries);
+        written();
+        last = performance.now();
+      }
+    } finally {
+      if (this.#rows.episodes > this.#head.episodes) {
+        await this.#write(entries);
+        written();
+      }
+    }
+  }
+
+  async *#read(entries: Entries): AsyncGenerator<ReadEpisode> {
+    const { episodeData, promptData } = layoutOf(this.#run);
+    const { count, generation } = entries;
+    if (count === this.#rows.episodes) return;
+    await using episodes = await openFile(episodeData);
+    await using texts = await openFile(promptData);
+    for (let at = this.#rows.episodes; at < count && entries.generation === generation; at += batch) {
+      const numbers = Array.from({ length: Math.min(batch, count - at) }, (_, index) => at + index);
+      for (const entry of await entries.entries(numbers)) {
+        let read: ReadEpisode;
+        try {
+          read = this.#readOne(episodes, texts, entry);
+        } catch (cause) {
+          throw damaged(episodeData, entry, cause);
+        }
+        yield read;
+      }
+    }
+  }
+
+  /** Everything that damage could break is done here, before anything is kept. @throws Error */
+  #readOne(episodes: OpenFile, texts: OpenFile, entry: Entry): ReadEpisode {
+    const [stored] = linesAt(episodes, entry.episode) as StoredJson[];
+    if (stored === undefined) throw new Error("it has no line");
+    const prompts = linesAt(texts, entry.prompts) as PromptRecord[];
+    const isWhole = prompts.every(({ hash, text }) => typeof hash === "string" && typeof text === "string");
+    if (!isWhole) throw new Error("it has a prompt without a hash or a text");
+    return { entry, indexed: indexedEpisode(stored, this.#masksTruncated), members: stored.prompts, prompts };
+  }
+
+  #add({ entry, indexed, members, prompts }: ReadEpisode): void {
+    if (prompts.length > 0) this.#members.set(entry.prompts[0], this.#rows.prompts);
+    for (const prompt of prompts) this.#addPrompt(prompt);
+    this.#addActions(indexed, members);
+    this.#push("episodes", [
+      this.#rows.actions,
+      this.#rows.prompts,
+      this.#endOf("ids"),
+      indexed.turns,
+      indexed.disagree ? episodeFlags.disagree : 0,
+      [...indexed.blamed].reduce((bits, role) => (bits | this.#roleBit(role)) >>> 0, 0),
+    ]);
+    this.#pending.last = { place: entry.episode, sum: "" };
+    this.#head = { ...this.#head, distinct: this.#head.distinct + indexed.texts.length };
+    if (this.#block.length >= blockLength) this.#closeBlock();
+  }
+
+  #addPrompt({ hash, base, text }: PromptRecord): void {
+    const [high, low] = [Number.parseInt(hash.slice(0, 8), 16), Number.parseInt(hash.slice(8, 16), 16)];
+    const before = base === undefined ? none : this.#promptOf(base.hash, base.start);
+    const owner = (this.#rows.prompts | promptBit) >>> 0;
+    this.#hashes.push(high, low);
+    this.#push("prompts", [high, low, before, this.#addText(owner, text)]);
+  }
+
+  #addActions({ actions, texts, prompts, ids }: IndexedEpisode, members: StoredJson["prompts"]): void {
+    const first = new Map<number, { readonly row: number; readonly text: number; readonly prompt: number }>();
+    const written: string[] = [];
+    for (const { action, role, truncated, dropped, reward } of actions) {
+      const row = this.#rows.actions;
+      const hash = prompts[action] ?? "";
+      const known = first.get(action) ?? {
+        row,
+        text: this.#addText(row, texts[action] ?? ""),
+        prompt: this.#promptOf(hash, members[hash] ?? -1),
+      };
+      if (!first.has(action)) written.push(`${ids[action]}\0`);
+      first.set(action, known);
+      const flags =
+        (truncated ? actionFlags.truncated : 0) |
+        (dropped ? actionFlags.dropped : 0) |
+        (reward === null ? 0 : actionFlags.rewarded);
+      const bits = bitsOf(reward ?? 0);
+      this.#push("actions", [known.row, known.prompt, known.text, this.#roleOf(role), flags, bits]);
+    }
+    this.#append("ids", Buffer.from(written.join("")));
+  }
+
+  /** The row of a prompt. `none`: it is not in the member that should have it. */
+  #promptOf(hash: string, member: number): number {
+    const first = this.#members.get(member);
+    if (first === undefined) return none;
+    const [high, low] = [Number.parseInt(hash.slice(0, 8), 16), Number.parseInt(hash.slice(8, 16), 16)];
+    for (let row = first; 2 * row < this.#hashes.length; row++)
+      if (this.#hashes[2 * row] === high && this.#hashes[2 * row + 1] === low) return row;
+    return none;
+  }
+
+  #addText(owner: number, text: string): number {
+    const plain = text.replaceAll("\0", " ");
+    this.#block.texts.push(plain);
+    this.#block.length += plain.length + 1;
+    return this.#push("texts", [owner, plain.length]);
+  }
+
+  /** The number of a role; from `mostRoles` on they have none of their own. */
+  #roleOf(name: string): number {
+    const known = this.#head.roles.indexOf(name);
+    if (known !== -1 || this.#head.roles.length === mostRoles) return known === -1 ? mostRoles : known;
+    this.#head = { ...this.#head, roles: [...this.#head.roles, name] };
+    return this.#head.roles.length - 1;
+  }
+
+  #roleBit(name: string): number {
+    const role = this.#roleOf(name);
+    return role === mostRoles ? 0 : 1 << role;
+  }
+
+  /** Returns the row's number. */
+  #push(file: keyof typeof rowFiles, row: readonly number[]): number {
+    this.#pending.rows[file].push(...row);
+    this.#pending.size += 4 * row.length;
+    return this.#rows[file]++;
+  }
+
+  #closeBlock(): void {
+    const { texts, firstText } = this.#block;
+    if (texts.length > 0) {
+      const text = texts.join("\0");
+      const bytes = zstdCompressSync(text, fast);
+      const filter = filterOf(folded(text));
+      const [contents, filters] = [this.#endOf("contents"), this.#endOf("filters")];
+      this.#pending.blocks.push(contents, bytes.length, firstText, filters, filter.length);
+      this.#append("contents", bytes);
+      this.#append("filters", filter);
+    }
+    this.#block = { texts: [], length: 0, firstText: this.#rows.texts };
+  }
+
+  #append(file: BytesFile, bytes: Uint8Array): void {
+    const { pieces, length } = this.#pending[file];
+    this.#pending[file] = { pieces, length: length + bytes.length };
+    pieces.push(bytes);
+    this.#pending.size += bytes.length;
+  }
+
+  #endOf(file: BytesFile): number {
+    return this.#head.files[file].bytes + this.#pending[file].length;
+  }
+
+  async #write(entries: Entries): Promise<void> {
+    this.#closeBlock();
+    const { rows, blocks, contents, filters, ids, last } = this.#pending;
+    const bytes: Record<IndexFile, Uint8Array> = {
+      episodes: bytesOf(Uint32Array.from(rows.episodes)),
+      actions: bytesOf(Uint32Array.from(rows.actions)),
+      prompts: bytesOf(Uint32Array.from(rows.prompts)),
+      texts: bytesOf(Uint32Array.from(rows.texts)),
+      blocks: bytesOf(Float64Array.from(blocks)),
+      filters: Buffer.concat(filters.pieces),
+      contents: Buffer.concat(contents.pieces),
+      ids: Buffer.concat(ids.pieces),
+    };
+    const files = { ...this.#head.files };
+    for (const name of fileNames) {
+      await fs.appendFile(this.#place(name), bytes[name]);
+      const before = files[name];
+      files[name] = { bytes: before.bytes + bytes[name].length, crc: crc32(bytes[name], before.crc) };
+    }
+    const { episodes, actions } = this.#rows;
+    const source = await this.#sourceAt(entries, episodes, last?.place ?? null);
+    this.#head = { ...this.#head, episodes, actions, files, source };
+    this.#pending = emptyPending();
+    const temporary = `${this.#place("head")}.new`;
+    await fs.writeFile(temporary, JSON.stringify(this.#head));
+    await fs.rename(temporary, this.#place("head"));
+  }
+
+  async #sourceAt(
+    entries: Entries,
+    episodes: number,
+    place: Entry["episode"] | null,
+  ): Promise<Head["source"]> {
+    const before = this.#head.source;
+    const { episodeIndex } = layoutOf(this.#run);
+    const bytes = entries.lineEnd(episodes);
+    // If the run was cut meanwhile, the sum is wrong, and the next look begins again.
+    const crc = (await sumOf(episodeIndex, before.bytes, bytes, before.crc)) ?? 0;
+    const last = place === null ? before.last : { place, sum: await this.#sumOfEpisode(place) };
+    return { bytes, crc, last };
+  }
+
+  /** The checksum of its text, and the length of that: the last eight bytes of gzip. */
+  async #sumOfEpisode([, end]: Entry["episode"]): Promise<string> {
+    const file = await openFile(layoutOf(this.#run).episodeData);
+    try {
+      const { buffer } = (await file?.read(Buffer.alloc(8), 0, 8, end - 8)) ?? { buffer: Buffer.alloc(0) };
+      return buffer.toString("hex");
+    } finally {
+      await file?.close();
+    }
+  }
+
+  async #isOfRun({ source, episodes }: Head, entries: Entries): Promise<boolean> {
+    if (entries.count < episodes || entries.lineEnd(episodes) !== source.bytes) return false;
+    const { episodeIndex } = layoutOf(this.#run);
+    if ((await sumOf(episodeIndex, 0, source.bytes, 0)) !== source.crc) return false;
+    return source.last === null || (await this.#sumOfEpisode(source.last.place)) === source.last.sum;
+  }
+
+  async #takeUp(head: Head, entries: Entries): Promise<void> {
+    this.#head = head;
+    for (const name of fileNames) await fs.truncate(this.#place(name), head.files[name].bytes);
+    const prompts = await rowsIn(this.#place("prompts"));
+    for (let at = 0; at < prompts.length; at += rowFiles.prompts.length)
+      this.#hashes.push(prompts[at] ?? 0, prompts[at + 1] ?? 0);
+    const episodes = await rowsIn(this.#place("episodes"));
+    let first = 0;
+    for (let episode = 0; episode < head.episodes; episode++) {
+      const end = episodes[episode * rowFiles.episodes.length + 1] ?? 0;
+      if (end > first) this.#members.set(entries.promptsStart(episode), first);
+      first = end;
+    }
+    const texts = head.files.texts.bytes / 4 / rowFiles.texts.length;
+    this.#rows = { episodes: head.episodes, actions: head.actions, prompts: first, texts };
+    this.#block = { texts: [], length: 0, firstText: texts };
+  }
+
+  #place(name: IndexFile | "head"): string {
+    return path.join(this.#folder, name === "head" ? "head.json" : `${name}.bin`);
+  }
+}
+
+/** Without the checksum, a changed byte would be read as another text. */
+const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } };
+
+interface ReadEpisode {
+  readonly entry: Entry;
+  readonly indexed: IndexedEpisode;
+  /** By the hash of a prompt, where its member begins. */
+  readonly members: StoredJson["prompts"];
+  /** The new ones. */
+  readonly prompts: readonly PromptRecord[];
+}
+
+type OpenFile = fs.FileHandle | null;
+
+async function openFile(file: string): Promise<OpenFile> {
+  return (await statOf(file)) === null ? null : fs.open(file);
+}
+
+function damaged(file: string, { id }: Entry, cause: unknown): TroupeError {
+  const problem = `${file} is damaged: the episode ${id} cannot be read (${(cause as Error).message})`;
+  return new TroupeError("bad_run", `${problem}. Restore the file.`, { cause });
+}
+
+/** In this thread, whose work it is: handing small pieces to others takes longer. */
+function linesAt(file: OpenFile, [start, end]: Entry["episode"]): unknown[] {
+  if (start === end) return [];
+  const bytes = Buffer.alloc(end - start);
+  if (file === null || readSync(file.fd, bytes, 0, bytes.length, start) < bytes.length)
+    throw new Error("the file ends before");
+  const text = gunzipSync(bytes, { maxOutputLength: 2 ** 29 - 24, chunkSize: 2 ** 18 }).toString("utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+}
+
+function emptyPending() {
+  return {
+    rows: {
+      episodes: [] as number[],
+      actions: [] as number[],
+      prompts: [] as number[],
+      texts: [] as number[],
+    },
+    blocks: [] as number[],
+    contents: { pieces: [] as Uint8Array[], length: 0 },
+    filters: { pieces: [] as Uint8Array[], length: 0 },
+    ids: { pieces: [] as Uint8Array[], length: 0 },
+    last: null as Head["source"]["last"],
+    size: 0,
+  };
+}
+
+function emptyHead(): Head {
+  return {
+    version: indexVersion,
+    generation: randomBytes(8).toString("hex"),
+    episodes: 0,
+    actions: 0,
+    distinct: 0,
+    roles: [],
+    files: Object.fromEntries(fileNames.map((name) => [name, { bytes: 0, crc: 0 }])) as Head["files"],
+    source: { bytes: 0, crc: 0, last: null },
+  };
+}
+
+/** Null: there is none, or none of this version. */
+async function readHead(folder: string): Promise<Head | null> {
+  const text = await fs.readFile(path.join(folder, "head.json"), "utf8").catch(() => "");
+  const parsed = headSchema.safeParse(jsonOrNull(text));
+  return parsed.success ? parsed.data : null;
+}
+
+/** Whether every file is as it was written. What was appended after the head does not count. */
+async function isUnchanged(folder: string, { files }: Head): Promise<boolean> {
+  for (const name of fileNames) {
+    const { bytes, crc } = files[name];
+    if ((await sumOf(path.join(folder, `${name}.bin`), 0, bytes, 0)) !== crc) return false;
+  }
+  return true;
+}
+
+/** CRC-32 of a part of a file, going on from that of what is before. Null: the file is shorter. */
+async function sumOf(file: string, start: number, end: number, before: number): Promise<number | null> {
+  if (start === end) return before;
+  if (((await statOf(file))?.size ?? 0) < end) return null;
+  let sum = before;
+  for await (const piece of createReadStream(file, { start, end: end - 1, highWaterMark: 2 ** 20 }))
+    sum = crc32(piece as Buffer, sum);
+  return sum;
+}
+
+async function rowsIn(file: string): Promise<Uint32Array> {
+  const bytes = await fs.readFile(file);
+  return new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array | Float64Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+const float = new Float32Array(1);
+const bits = new Uint32Array(float.buffer);
+
+function bitsOf(value: number): number {
+  float[0] = value;
+  return bits[0] ?? 0;
+}
