@@ -73,6 +73,7 @@ export type ErrorCode =
   | "no_memory"
   | "no_engine" // the native engine could not be built or loaded
   | "no_sandbox" // nothing on this machine can isolate programs
+  | "watch" // a limit of the recipe's `watch` stopped the run
   | "budget" // the budget for a service is used up
   | "service" // a sandbox, a judge or an engine failed in spite of retries
   | "unsupported" // not supported by the engine

@@ -265,6 +265,27 @@ export function toData(
   });
 }
 
+/**
+ * Each role's share of Σ |advantage| / divisor over the tokens that train: of the weights with which the loss multiplies
+ * the gradients of log-probabilities, before importance weights. Not of gradients, which may cancel or differ in size.
+ * Empty: every advantage is 0.
+ */
+export function advantageShares(
+  credited: readonly CreditedAction[],
+  algorithm: Algorithm,
+): ReadonlyMap<string, number> {
+  const counted = credited.filter((one) => one.return !== null && trains(one.action, algorithm));
+  const divide = divisors(counted, algorithm);
+  const weights = counted.map((one) => ({
+    role: one.action.role,
+    weight: sum([...one.advantages].map(Math.abs)) / divide(one),
+  }));
+  const total = sum(weights.map(({ weight }) => weight));
+  if (total === 0) return new Map();
+  const byRole = Map.groupBy(weights, ({ role }) => role);
+  return new Map([...byRole].map(([role, own]) => [role, sum(own.map(({ weight }) => weight)) / total]));
+}
+
 /** Whether a token without an advantage has a gradient. */
 function addsToLoss(algorithm: Algorithm): boolean {
   return algorithm.kl?.where === "loss" || entropyOf(algorithm) !== undefined;

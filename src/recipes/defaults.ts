@@ -3,6 +3,7 @@ import type { Environment } from "../environments/environment.ts";
 import { holdsAdapter } from "../models/adapter-base.ts";
 import { readAdapterOptions } from "../models/adapter-directory.ts";
 import type { Recipe, RecipeTeam } from "./schema.ts";
+import { pretrainedLimits, watchSettings } from "./watch.ts";
 import { originAt, treeAt, type Origin, type MappingTree, type Path } from "./tree.ts";
 import type { Warning } from "./validation/warnings.ts";
 
@@ -75,6 +76,14 @@ function storedAdapter(model: Policy["model"]): Policy["adapter"] {
   } catch {
     return undefined;
   }
+}
+
+/** Policies that start from a directory can already do something that a wrong learning rate destroys: they are watched. */
+export function withLimits({ watch, policies, train }: Recipe): Pick<Recipe, "watch"> {
+  const isPretrained = Object.values(policies).some(({ model }) => "path" in model);
+  if (watch === "off" || watch?.limits !== undefined || !isPretrained || train.steps === 0)
+    return watch === undefined ? {} : { watch };
+  return { watch: { ...(watch ?? watchSettings.parse({})), limits: pretrainedLimits } };
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   type Found,
   type Made,
 } from "./choice.ts";
-import { withAdapters, withoutPhases, withFittingWarmUps } from "./defaults.ts";
+import { withAdapters, withLimits, withoutPhases, withFittingWarmUps } from "./defaults.ts";
 import { applyOverrides } from "./layers.ts";
 import { loadTree } from "./load.ts";
 import { RecipeError, type Mistake } from "./mistakes.ts";
@@ -211,6 +211,7 @@ function resolvedFrom(
     ...parsed,
     ...stages,
     policies: withAdapters(parsed.policies),
+    ...withLimits(parsed),
     ...withoutPhases(parsed, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,

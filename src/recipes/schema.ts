@@ -8,6 +8,7 @@ import { clientShape, hasAddress, lacksAddress } from "../clients/options.ts";
 import { loggingSettings } from "../logging/settings.ts";
 import { projections } from "../models/adapter-options.ts";
 import { toolSettings } from "../tools/settings.ts";
+import { watchSchema } from "./watch.ts";
 
 const count = z.int().min(1);
 const fraction = z.number().min(0).max(1);
@@ -287,6 +288,9 @@ export const recipeSchema = z.strictObject({
   evaluation: evaluation.prefault({}).describe("Evaluation."),
   failures: failures.prefault({}).describe("Handling of failing services."),
   checkpoint: checkpoint.prefault({}).describe("Checkpoints."),
+  watch: watchSchema
+    .optional()
+    .describe("Signs that training collapses; `off`: none. May change when a run is resumed."),
   record: record.prefault({}).describe("Episodes kept in the run's folder. No effect on training."),
   logging: loggingSettings
     .optional()

@@ -46,6 +46,12 @@ export async function latestCheckpoint(checkpoints: string): Promise<Checkpoint 
   return step === undefined ? null : readCheckpoint(checkpointDirectory(checkpoints, step));
 }
 
+/** That of a step. Null: there is none. */
+export async function checkpointOf(checkpoints: string, step: number): Promise<Checkpoint | null> {
+  const directory = checkpointDirectory(checkpoints, step);
+  return (await isPresent(directory)) ? readCheckpoint(directory) : null;
+}
+
 /**
  * @throws TroupeError `bad_run` if the state is invalid or was changed, or a file or directory that it names is missing or
  * changed

@@ -8,6 +8,8 @@ export interface RunLayout {
   readonly metrics: string;
   readonly timings: string;
   readonly evaluations: string;
+  /** Limits that were crossed, and what was done. Absent: none. */
+  readonly watch: string;
   /** Recorded verdicts; never rewound. */
   readonly verdicts: string;
   /** Recorded program executions; never rewound. */
@@ -51,6 +53,7 @@ export function layoutOf(directory: string): RunLayout {
     metrics: at("metrics.jsonl"),
     timings: at("timings.jsonl"),
     evaluations: at("evaluations.jsonl"),
+    watch: at("watch.jsonl"),
     verdicts: at("verdicts.jsonl"),
     programs: at("programs.jsonl"),
     trajectories: at("trajectories.jsonl"),

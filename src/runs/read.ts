@@ -25,8 +25,15 @@ import type {
   ModulesRecord,
   SandboxRecord,
 } from "./input-records.ts";
-import { evaluationSchema, resultSchema, schemaVersion, stepMetricsSchema, timingSchema } from "./records.ts";
-import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import {
+  evaluationSchema,
+  resultSchema,
+  schemaVersion,
+  stepMetricsSchema,
+  timingSchema,
+  watchRecordSchema,
+} from "./records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing, WatchRecord } from "./records.ts";
 
 export interface RunSummary {
   readonly name: string;
@@ -160,6 +167,11 @@ export function readTimings(directory: string): Promise<Timing[]> {
 
 export function readEvaluations(directory: string): Promise<Evaluation[]> {
   return readRecords(layoutOf(directory).evaluations, evaluationSchema);
+}
+
+/** Limits that were crossed. */
+export function readWatch(directory: string): Promise<WatchRecord[]> {
+  return readRecords(layoutOf(directory).watch, watchRecordSchema);
 }
 
 /** What computed the run; empty for runs of versions that did not record it. */

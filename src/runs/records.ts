@@ -86,6 +86,25 @@ const roleMetrics = z.object({
   advantageSpread: z.number(),
   /** Share of actions that reached the token limit. */
   truncated: z.number(),
+  /** Mean tokens of an action. Absent in records of earlier versions. */
+  length: z.number().optional(),
+  /**
+   * Nats per token: minus the mean log-probability of what it sampled, whose expectation is the policy's entropy there.
+   * Absent: it was sampled at another temperature than 1, or from a part of the distribution.
+   */
+  entropy: z.number().optional(),
+  /** Share of its groups with zero variance. Absent: it is not trained, or no two of its actions are compared. */
+  flatGroups: z.number().optional(),
+  /**
+   * Its share of Σ |advantage| over the tokens trained on, each divided by the divisor of its policy's loss. Absent: it is
+   * not trained, or every advantage of the step is 0.
+   */
+  advantageShare: z.number().optional(),
+  /**
+   * Nats per token by which the log-probabilities of the next role's replies change on average, in either direction, if
+   * what this role wrote is replaced by another of its samples. Absent: not measured in this step.
+   */
+  influence: z.number().optional(),
   /** All that it did earned as much as what it is compared with. Absent: not so, or the role is not trained. */
   flat: z.literal(true).optional(),
 });
@@ -236,6 +255,29 @@ export const evaluationSchema = z.object({
 });
 export type Evaluation = z.output<typeof evaluationSchema>;
 
+/** One line of watch.jsonl: a figure went beyond a limit of the recipe's `watch`, after this step. */
+export const watchRecordSchema = z.object({
+  ...header,
+  step: z.int().min(1),
+  /** The key of the limit in `watch.limits`. */
+  measure: z.string(),
+  /** The role or policy. Absent: the team. */
+  of: z.string().optional(),
+  /** The mean over the steps of the window; of an evaluation its success. */
+  value: z.number(),
+  /** As in the recipe: a drop is a share of the best. */
+  limit: z.object({ kind: z.enum(["below", "above", "drop"]), at: z.number() }),
+  /** The best mean, or the best evaluation. Absent: the limit is no drop. */
+  best: z.number().optional(),
+  /** Mean success of the window. */
+  success: z.number(),
+  /** What was done: after the last step, or without a checkpoint to return to, not what the limit asks for. */
+  action: z.enum(["warn", "stop", "return"]),
+  /** Where it returned to, as a step of the run, and what learning rates are multiplied by from then on. */
+  returned: z.object({ to: z.int().min(0), learningRateFactor: z.number() }).optional(),
+});
+export type WatchRecord = z.output<typeof watchRecordSchema>;
+
 /** result.json: the table as numbers. */
 export const resultSchema = z.object({
   ...header,
@@ -263,6 +305,8 @@ export const resultSchema = z.object({
   unrewardedActions: z.int().optional(),
   /** Actions of training and evaluation whose verdict failed. Absent: none. */
   unjudgedActions: z.int().optional(),
+  /** Limits that were crossed. Absent: none. */
+  watch: z.array(watchRecordSchema).optional(),
   /** Roles that learned nothing in the last steps, and in how many; twenty at least. Absent: none. */
   flatRoles: z.record(z.string(), z.int()).optional(),
   /** In training and evaluation. Absent: none was asked. */

@@ -18,7 +18,7 @@ import { acquireLock, lockPrefix } from "./lock.ts";
 import { inputRecorder, type InputRecorder } from "./input-recorder.ts";
 import { readEvaluations, readResult, readTimings } from "./read.ts";
 import { readRegular } from "./regular.ts";
-import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing, WatchRecord } from "./records.ts";
 import type { CheckpointState, RunState } from "./checkpoint-state.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
 import { TrajectoryLog } from "./trajectory-log.ts";
@@ -41,6 +41,8 @@ export interface Run extends AsyncDisposable, InputRecorder {
   /** Stores an episode of an evaluation in progress. It counts once the evaluation is recorded. */
   recordEpisode(episode: NewEpisode): Promise<void>;
   recordEvaluation(evaluation: Evaluation, timing: Timing): Promise<void>;
+  /** Counts once a later step is in a checkpoint: until then what is recorded after its step is done again. */
+  recordWatch(record: WatchRecord): Promise<void>;
   /**
    * `fill` saves the policies in the given folder and returns the state. Older checkpoints beyond `keep` are deleted,
    * but for that of the step `best`.
@@ -121,6 +123,7 @@ function makeRun(
       await appendLine(layout.timings, timing);
       await appendLine(layout.evaluations, evaluation);
     },
+    recordWatch: (record) => appendLine(layout.watch, record),
     recordCheckpoint: async (step, { keep, best }, fill) => {
       await syncRecords(layout, log);
       await makeDirectory(layout.checkpoints);
@@ -235,6 +238,8 @@ async function rewind(layout: RunLayout, state: CheckpointState | undefined): Pr
     at !== step || what !== "evaluation" || left-- > 0;
   await cutLines(layout.timings, (timing) => upToStep(timing) && isRecorded(timing));
   for (const file of inputsOf(layout)) await cutLines(file, upToStep);
+  // What is done after a step is done again from its checkpoint.
+  await cutLines(layout.watch, (record) => upToStep(record) && record["step"] !== step);
 }
 
 /** The records of what a run depends on besides its recipe. */
@@ -290,8 +295,8 @@ function requireEvaluations(
 /** A checkpoint must never be on disk before the records of its steps. */
 async function syncRecords(layout: RunLayout, episodes: EpisodeLog | null): Promise<void> {
   await episodes?.sync();
-  const { metrics, timings, evaluations, verdicts, programs } = layout;
-  for (const file of [metrics, timings, evaluations, ...inputsOf(layout), verdicts, programs]) {
+  const { metrics, timings, evaluations, watch, verdicts, programs } = layout;
+  for (const file of [metrics, timings, evaluations, watch, ...inputsOf(layout), verdicts, programs]) {
     if (await isPresent(file)) await syncPath(file);
   }
   await syncPath(layout.directory);

@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 
 /** Keys without effect on the training. A run resumes if only these differ. */
-const besides: ReadonlySet<string> = new Set(["description", "expected", "rollout", "record", "logging"]);
+const besides: ReadonlySet<string> = new Set([
+  "description",
+  "expected",
+  "rollout",
+  "watch",
+  "record",
+  "logging",
+]);
 
 /** Options of the recipe's judge that do not change the training. */
 export type Incidental = ReadonlySet<string>;

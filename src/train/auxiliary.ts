@@ -10,7 +10,7 @@ import fs from "node:fs/promises";
 import type { CriticTerm } from "../credit/algorithm.ts";
 import { criticName } from "../credit/critics.ts";
 import { needsInitialPolicies } from "../credit/kl.ts";
-import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
+import type { Engine, PolicyOptions, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { isPresent } from "../present.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -19,22 +19,21 @@ import { writeDirectoryDurably } from "../runs/durable.ts";
 import type { RunLayout } from "../runs/layout.ts";
 import { restorePolicies, savePolicies } from "./policies.ts";
 import type { ReinforcementState, Run } from "./state.ts";
+import { mayReturn } from "./watch.ts";
 
 /** Creates references and critics in the engine; those of a resumed run are restored. */
 export async function openReinforcement(run: Run): Promise<ReinforcementState> {
   const { engine, algorithm, stage, folder } = run;
   const { layout, checkpoint } = folder;
-  const { policies, trained } = stage;
+  const { trained } = stage;
   const critics = criticsOf(stage.recipe, algorithm.critic);
   const resumed = checkpoint?.state.reinforcement;
-  const isNeeded = needsInitialPolicies(algorithm) || critics.length > 0;
-  const beginning = isNeeded ? await beginningOf(engine, trained, layout, resumed) : {};
-  const beginningAt = (policy: string): Pick<PolicyOptions, "model" | "from"> => {
-    const [opened, saved] = [policies[policy], beginning[policy]];
-    if (opened === undefined || saved === undefined)
-      throw new TroupeError("internal", `nothing was saved of ${policy} at the start of reinforcement`);
-    return { model: opened.model, from: { saved, folder: layout.beginning } };
-  };
+  const returns = mayReturn(run.recipe);
+  const isNeeded = needsInitialPolicies(algorithm) || critics.length > 0 || returns;
+  const beginning = isNeeded
+    ? await beginningOf(engine, trained, layout, resumed, returns ? trained : new Set())
+    : {};
+  const beginningAt = (policy: string) => beginningOfPolicy(run, beginning, policy);
   // That of an adapter shares the policy's base: a whole model for a whole model, an adapter for an adapter.
   if (needsInitialPolicies(algorithm))
     for (const policy of trained)
@@ -45,6 +44,35 @@ export async function openReinforcement(run: Run): Promise<ReinforcementState> {
     await restorePolicies(engine, checkpoint.directory, resumed.critics);
   const { klCoefficients = {}, sampledTokens = 0, tasks = 0, scores } = resumed ?? {};
   return { beginning, klCoefficients, sampledTokens, tasks, scores };
+}
+
+/** A policy's model, and its weights at the start of reinforcement. */
+function beginningOfPolicy(
+  { stage: { policies }, folder: { layout } }: Pick<Run, "stage" | "folder">,
+  beginning: ReinforcementState["beginning"],
+  policy: string,
+): Pick<PolicyOptions, "model" | "from"> {
+  const [opened, saved] = [policies[policy], beginning[policy]];
+  if (opened === undefined || saved === undefined)
+    throw new TroupeError("internal", `nothing was saved of ${policy} at the start of reinforcement`);
+  return { model: opened.model, from: { saved, folder: layout.beginning } };
+}
+
+/** @param stored weights and moments of each; null: as they were at the start of reinforcement */
+export async function reopenCritics(
+  run: Run,
+  { beginning }: ReinforcementState,
+  stored: Readonly<Record<string, StoredPolicy>> | null,
+): Promise<void> {
+  const { engine, algorithm, stage } = run;
+  for (const { name, policy } of criticsOf(stage.recipe, algorithm.critic)) {
+    const saved = stored?.[name];
+    if (saved !== undefined) await engine.restore(name, saved);
+    else {
+      await engine.removePolicy(name);
+      await engine.createPolicy({ name, ...beginningOfPolicy(run, beginning, policy), valueHead: true });
+    }
+  }
 }
 
 /** A reference's name in the engine. */
@@ -80,21 +108,27 @@ export async function saveReinforcement(
   return { critics, ...state, ...(await batches?.save(folder)) };
 }
 
-/** The current trained policies, saved in the run's folder: a resumed run needs exactly these. */
+/**
+ * The current trained policies, saved in the run's folder: a resumed run needs exactly these.
+ * @param learning those saved with their optimizer, to continue from there
+ */
 async function beginningOf(
   engine: Engine,
   trained: ReadonlySet<string>,
   { beginning, checkpoints }: RunLayout,
   resumed: CheckpointState["reinforcement"],
+  learning: ReadonlySet<string>,
 ): Promise<Readonly<Record<string, SavedPolicy>>> {
   if (resumed !== undefined) {
+    // A run that was not to return when it began has none.
+    if (Object.keys(resumed.beginning).length === 0) return {};
     await requireBeginning(beginning, checkpoints);
     return resumed.beginning;
   }
   await fs.rm(beginning, { recursive: true, force: true });
   let saved: Record<string, SavedPolicy> = {};
   await writeDirectoryDurably(beginning, async (folder) => {
-    saved = await savePolicies(engine, folder, trained, new Set());
+    saved = await savePolicies(engine, folder, trained, learning);
   });
   return saved;
 }

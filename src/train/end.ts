@@ -5,7 +5,7 @@ import { savedDirectory } from "../engines/kind.ts";
 import { BudgetError, OutageError, ServiceError } from "../errors.ts";
 import { latestCheckpoint, type Checkpoint } from "../runs/checkpoints.ts";
 import type { RunLayout } from "../runs/layout.ts";
-import { readMetrics } from "../runs/read.ts";
+import { readMetrics, readWatch } from "../runs/read.ts";
 import {
   schemaVersion,
   type Evaluation,
@@ -116,6 +116,7 @@ async function buildResult(run: Run, last: Checkpoint | null): Promise<RunResult
   // A run that was extended has an earlier evaluation of this kind.
   const final = (recipe.warmStart?.steps ?? 0) + recipe.train.steps;
   const best = await bestEvaluation(run);
+  const watch = await readWatch(folder.layout.directory);
   const evaluated = sum(evaluations.map((row) => row.sampledTokens));
   return {
     schema_version: schemaVersion,
@@ -129,6 +130,7 @@ async function buildResult(run: Run, last: Checkpoint | null): Promise<RunResult
     ),
     ...(best === null ? {} : { best: { step: best.step, success: best.success, tasks: best.tasks } }),
     ...lossesOf(metrics, evaluations),
+    ...(watch.length === 0 ? {} : { watch }),
     ...flatRolesOf(metrics),
     ...summedCounts([...metrics, ...evaluations].map(({ services }) => services)),
     tokens: {

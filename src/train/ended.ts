@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { TroupeError } from "../errors.ts";
 import { digestOfText } from "../runs/digests.ts";
 import { readLines } from "../runs/json-lines.ts";
-import { readModels } from "../runs/read.ts";
+import { readModels, readWatch } from "../runs/read.ts";
 import type { StepMetrics } from "../runs/records.ts";
 import type { Run as RunFolder } from "../runs/run.ts";
 import type { Episode } from "../rollout/episode.ts";
@@ -22,7 +22,26 @@ import type { Run } from "./state.ts";
 export async function lineageOf({ layout }: Pick<RunFolder, "layout">, steps?: number): Promise<string> {
   const models = (await readModels(layout.directory)).at(-1)?.models ?? {};
   const lines = (await readLines(layout.metrics)).slice(0, steps);
-  return lines.map(({ value }) => value).reduce(lineageAfter, digestOfText(JSON.stringify(models)));
+  const returns = new Map(
+    (await readWatch(layout.directory)).flatMap(({ step, returned }) =>
+      returned === undefined ? [] : [[step, returned.to] as const],
+    ),
+  );
+  return lines
+    .map(({ value }) => value)
+    .reduce<string>(
+      (before, value, index) => {
+        const after = lineageAfter(before, value);
+        const to = returns.get(index + 1);
+        return to === undefined ? after : lineageAfterReturn(after, to);
+      },
+      digestOfText(JSON.stringify(models)),
+    );
+}
+
+/** @param to the step whose weights replaced those that were there */
+export function lineageAfterReturn(before: string, to: number): string {
+  return digestOfText(JSON.stringify([before, { returned: to }]));
 }
 
 /** What services did is no property of the weights: a verdict may be recorded by now. */

@@ -1,6 +1,6 @@
 /** Events of a run as they occur: for the terminal's panel, `--json` lines and tests. */
 import type { Warning } from "../recipes/validation/warnings.ts";
-import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing, WatchRecord } from "../runs/records.ts";
 
 export type Stage = StepMetrics["stage"];
 
@@ -47,6 +47,8 @@ export type TrainEvent =
     }
   /** Warnings about the recipe before training; repeated when a run resumes. */
   | ({ readonly type: "warning" } & Warning)
+  /** A limit of the recipe's `watch` was crossed. */
+  | { readonly type: "watch"; readonly record: WatchRecord }
   /** Judging waits for a service, and goes on later. */
   | { readonly type: "judge-paused"; readonly notice: string }
   /** A server of the engine has not answered for these seconds; it is tried again. */

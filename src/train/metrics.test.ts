@@ -28,7 +28,12 @@ import { train } from "./run.ts";
 function metricsOf(...groups: readonly (readonly Earning[])[]): RolloutMetrics {
   const episodes = groups.map((actions, task) => decision(task, actions));
   const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: episodes.length, sampledTokens: 0 };
-  return rolloutMetrics(played, credit(episodes, algorithmFrom("at-grpo")));
+  const algorithm = algorithmFrom("at-grpo");
+  return rolloutMetrics(played, credit(episodes, algorithm), {
+    algorithm,
+    isWhole: true,
+    influence: new Map(),
+  });
 }
 
 const [low, high, none] = [action({ team: 0.25 }), action({ team: 0.75 }), action({ reward: null })];

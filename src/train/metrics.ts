@@ -4,6 +4,7 @@
  */
 import type { Algorithm, CreditedAction, PlacedAction } from "../credit/algorithm.ts";
 import { isFlat } from "../credit/baselines.ts";
+import { advantageShares } from "../credit/credit.ts";
 import { placedActions } from "../credit/places.ts";
 import { usesRewards } from "../credit/selection.ts";
 import type { Environment } from "../environments/environment.ts";
@@ -17,11 +18,22 @@ import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
 import { failuresOf } from "./judging.ts";
 import type { StepEpisodes } from "./state.ts";
 
+/** How the episodes were sampled and credited, and what was measured of the roles besides. */
+export interface RolloutContext {
+  readonly algorithm: Algorithm;
+  /** Whether actions were sampled from the policies' whole distributions, at temperature 1. */
+  readonly isWhole: boolean;
+  /** By role. */
+  readonly influence: ReadonlyMap<string, number>;
+}
+
 /** Rewards and lengths cover all episodes, including dropped ones; groups and advantages those that were credited. */
 export function rolloutMetrics(
   { episodes, kept, failed, waves, sampledTokens }: Omit<StepEpisodes, "services">,
   credited: readonly CreditedAction[],
+  { algorithm, isWhole, influence }: RolloutContext,
 ): RolloutMetrics {
+  const shares = advantageShares(credited, algorithm);
   const ends = episodes.flatMap((episode) => episode.ends);
   const placed = episodes.flatMap(placedActions);
   const live = credited.filter(({ action }) => !action.frozen);
@@ -48,10 +60,18 @@ export function rolloutMetrics(
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map(({ turns }) => turns)),
     roles: Object.fromEntries(
-      [...byRole].map(([role, members]) => [role, roleMetrics(members, creditedByRole.get(role) ?? [])]),
+      [...byRole].map(([role, members]) => [
+        role,
+        {
+          ...roleMetrics(members, creditedByRole.get(role) ?? []),
+          ...(isWhole ? entropyOf(members) : {}),
+          ...ifKnown("advantageShare", shares.get(role)),
+          ...ifKnown("influence", influence.get(role)),
+        },
+      ]),
     ),
     groups: groups.length,
-    flatGroups: mean(groups.map((group) => (areEqual(group.map((one) => one.return ?? NaN)) ? 1 : 0))),
+    flatGroups: flatShare(groups),
     promptTokens: promptTokens(placed),
     sampledTokens,
   };
@@ -135,8 +155,33 @@ function roleMetrics(members: readonly PlacedAction[], credited: readonly Credit
     parts: Object.fromEntries([...names].map((name) => [name, part(name)])),
     advantageSpread: standardDeviation(credited.map(({ advantage }) => advantage)),
     truncated: mean(members.map(({ action }) => (action.stopReason === "length" ? 1 : 0))),
+    length: mean(members.map(({ action }) => action.tokens.length)),
+    ...flatGroupsOf(credited.filter(({ action }) => !action.frozen)),
     ...(isFlatRole(credited.filter(({ action }) => !action.frozen)) ? { flat: true } : {}),
   };
+}
+
+function ifKnown<Name extends string>(
+  name: Name,
+  value: number | undefined,
+): { readonly [Key in Name]?: number } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [Key in Name]: number });
+}
+
+/** E[−log p(token)] is the entropy if the tokens are samples of p. */
+function entropyOf(members: readonly PlacedAction[]): Pick<RoleMetrics, "entropy"> {
+  const logprobs = members.flatMap(({ action }) => [...action.logprobs]);
+  return logprobs.length === 0 ? {} : { entropy: -mean(logprobs) };
+}
+
+function flatShare(groups: readonly (readonly CreditedAction[])[]): number {
+  return mean(groups.map((group) => (areEqual(group.map((one) => one.return ?? NaN)) ? 1 : 0)));
+}
+
+/** @param own trained, with a return. Groups of one action compare nothing. */
+function flatGroupsOf(own: readonly CreditedAction[]): Pick<RoleMetrics, "flatGroups"> {
+  const groups = [...Map.groupBy(own, (one) => one.group).values()];
+  return groups.some((group) => group.length > 1) ? { flatGroups: flatShare(groups) } : {};
 }
 
 /** The samples of a role in one state share a prompt, which was computed once. */

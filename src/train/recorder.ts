@@ -41,6 +41,7 @@ export async function recordStep(run: Run, record: StepRecord | ReinforcementRec
     show(run, metrics.step, sampled.played.episodes.slice(0, 1));
     await reportWarnings(run, metrics);
   }
+  if (sampled !== null) run.history?.push(metrics);
   run.step = metrics.step;
   run.lineage = lineageAfter(run.lineage, metrics);
 }
@@ -149,18 +150,16 @@ export async function keepBest(run: Run): Promise<void> {
 
 /**
  * Of the trained team so far, the earliest of equal ones. Null: the recipe keeps none, or nothing was evaluated but the
- * team before the first step, which has no checkpoint.
+ * team before the first step, which has no checkpoint. @param first step that counts
  */
-export async function bestEvaluation({
-  folder,
-  stage,
-  step,
-  recipe,
-}: Pick<Run, "folder" | "stage" | "step" | "recipe">): Promise<Evaluation | null> {
+export async function bestEvaluation(
+  { folder, stage, step, recipe }: Pick<Run, "folder" | "stage" | "step" | "recipe">,
+  first = 1,
+): Promise<Evaluation | null> {
   if (recipe.checkpoint.best === "none") return null;
   const [{ name }] = stage.teams;
   const own = (await folder.evaluations()).filter(
-    (one) => one.team === name && one.step > 0 && one.step <= step,
+    (one) => one.team === name && one.step >= first && one.step <= step,
   );
   return own.reduce<Evaluation | null>(
     (best, one) => (best !== null && !isBetter(one, best) ? best : one),

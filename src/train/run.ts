@@ -14,6 +14,7 @@ import { showPath } from "../recipes/tree.ts";
 import { yamlOfRun } from "../recipes/write.ts";
 import { checkHosted } from "../rollout/hosted.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
+import { readWatch } from "../runs/read.ts";
 import { openRun, removeUnbegun, type Run as RunFolder } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
 import { lineageOf } from "./ended.ts";
@@ -31,6 +32,7 @@ import { sftStep } from "./sft.ts";
 import { placeOf } from "./state.ts";
 import type { OpenStage, Run, TrainOptions } from "./state.ts";
 import { trainStep } from "./step.ts";
+import { actOnSigns } from "./watching.ts";
 import { basesOf, checkBase, learningPolicies, namedTeams, saveBases } from "./teams.ts";
 import { sftModels, sftPolicies, warmStartRecipe } from "./teams.ts";
 
@@ -80,6 +82,7 @@ async function runSteps(run: Run): Promise<TrainOutcome> {
   let stage: Stage | null = null;
   try {
     while (await evaluateIfDue(run)) {
+      await actOnSigns(run);
       if (run.step === warmSteps + recipe.train.steps) return await finish(run);
       if (interrupts.isStopped) break;
       const next = placeOf(recipe, run.step + 1);
@@ -166,6 +169,10 @@ async function begin(
     isRangeReported: false,
     areUnusedReported: false,
     recent: null,
+    history: null,
+    learningRateFactor:
+      (await readWatch(layout.directory)).findLast(({ returned }) => returned !== undefined)?.returned
+        ?.learningRateFactor ?? 1,
   };
   announce(run);
   await noteInputs(options, run);

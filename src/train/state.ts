@@ -93,6 +93,10 @@ export interface Run extends Omit<Resolved, "adjustments" | "configuredEngine"> 
   areUnusedReported: boolean;
   /** Metrics of the last steps. Null before the first one of this process. */
   recent: readonly StepMetrics[] | null;
+  /** Metrics of all steps of reinforcement, if they are watched. Null before they are first compared with limits. */
+  history: StepMetrics[] | null;
+  /** 1; halved at each return to the best checkpoint (watching.ts). */
+  learningRateFactor: number;
 }
 
 /** What differs between stages; with a warm start of bases (teams.ts) even the policies do. */

@@ -4,11 +4,13 @@ import { addedUse, withServicesUsed } from "../calls/services.ts";
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { credit } from "../credit/credit.ts";
 import { adaptKl } from "../credit/kl.ts";
+import type { RoleName } from "../teams/team.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { PolicyMetrics, StepMetrics } from "../runs/records.ts";
 import { timed } from "../timed.ts";
 import { openReinforcement } from "./auxiliary.ts";
 import { checkFaults, countsOf, timesOf } from "./failures.ts";
+import { influenceIfDue } from "./influence.ts";
 import { measure, type Measured } from "./measure.ts";
 import { rolloutMetrics, unusedRewards } from "./metrics.ts";
 import { openBatches, type Play } from "./prefetch.ts";
@@ -32,9 +34,10 @@ export async function trainStep(run: Run, stageStep: number): Promise<void> {
   const training = await timed(() =>
     withServicesUsed(async () => {
       const measured = await measure(run, state, played.kept, isOffPolicy);
+      const influence = await influenceIfDue(run, stageStep, played.kept);
       const credited = credit(played.kept, run.algorithm, measured.signals);
       const updated = await update(run, stageStep, credited, measured.signals);
-      return { measured, credited, updated };
+      return { measured, influence, credited, updated };
     }),
   );
   const learned = training.value.value;
@@ -75,25 +78,29 @@ function usedAfter(before: UsedBefore, { sampledTokens, tasks, scores }: StepEpi
 
 interface Learned {
   readonly measured: Measured;
+  readonly influence: ReadonlyMap<RoleName, number>;
   readonly credited: readonly CreditedAction[];
   readonly updated: Updated;
 }
 
 function figuresOf(
-  { environment, algorithm }: Pick<Run, "environment" | "algorithm">,
+  { recipe, environment, algorithm }: Pick<Run, "recipe" | "environment" | "algorithm">,
   played: StepEpisodes,
-  { measured, credited, updated: { policies, critics, mismatch } }: Learned,
+  { measured, influence, credited, updated: { policies, critics, mismatch } }: Learned,
   sampledSoFar: number,
 ): Pick<StepMetrics, "policies" | "critics" | "rollout"> {
   const known = Object.entries(policies).map(([name, metrics]) => [
     name,
     withMeasured(name, metrics, measured),
   ]);
+  const { temperature, topK, topP } = recipe.train;
+  // A program that drives itself may ask for another temperature.
+  const isWhole = temperature === 1 && topK === 0 && topP === 1 && environment.drive === undefined;
   return {
     policies: Object.fromEntries(known) as Record<string, PolicyMetrics>,
     ...(Object.keys(critics).length === 0 ? {} : { critics }),
     rollout: {
-      ...rolloutMetrics(played, credited),
+      ...rolloutMetrics(played, credited, { algorithm, isWhole, influence }),
       ...unusedRewards(environment, played.episodes, algorithm),
       ...(mismatch === undefined ? {} : { mismatch }),
       sampledSoFar,

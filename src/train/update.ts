@@ -21,7 +21,7 @@ export interface Updated {
 
 /** Policies and critics are updated concurrently: the data of each was computed before any of them changed. */
 export async function update(
-  { engine, algorithm, root, stage, interrupts }: Run,
+  { engine, algorithm, root, stage, interrupts, learningRateFactor }: Run,
   stageStep: number,
   credited: readonly CreditedAction[],
   signals: Signals,
@@ -39,7 +39,7 @@ export async function update(
       policy,
       loss: algorithm.objective.loss,
       batches: batches.map((batch) => toData(batch, algorithm, signals)),
-      adam: adamAt(settings, stageStep, recipe.policies[policy]?.learningRate),
+      adam: slowed(adamAt(settings, stageStep, recipe.policies[policy]?.learningRate), learningRateFactor),
       onFirstPass: (first) => firsts.set(policy, first),
     });
   });
@@ -51,7 +51,7 @@ export async function update(
       policy: name,
       loss: criticLoss(term),
       batches: batches.map((batch) => criticData(batch, algorithm, signals)),
-      adam: adamAt(settings, stageStep, term.learningRate ?? undefined),
+      adam: slowed(adamAt(settings, stageStep, term.learningRate ?? undefined), learningRateFactor),
     });
     return criticMetrics(metrics, own, signals);
   };
@@ -181,6 +181,10 @@ export function adamAt(settings: OptimizerSettings, step: number, learningRate?:
   const { beta1, beta2, epsilon, weightDecay, clipNorm } = settings;
   const schedule = { ...settings, learningRate: learningRate ?? settings.learningRate };
   return { learningRate: learningRateAt(schedule, step), beta1, beta2, epsilon, weightDecay, clipNorm };
+}
+
+function slowed(adam: AdamOptions, factor: number): AdamOptions {
+  return { ...adam, learningRate: factor * adam.learningRate };
 }
 
 /** @throws TroupeError `bad_recipe` if the gradient is no longer a number: later steps could not repair the weights */

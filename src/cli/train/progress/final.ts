@@ -6,7 +6,7 @@ import type { Recipe } from "../../../recipes/schema.ts";
 import type { Evaluation, RunResult } from "../../../runs/records.ts";
 import type { TrainEvent } from "../../../train/events.ts";
 import { tableLines, terminalWidth, wrapped } from "../../table.ts";
-import { lossNotes, serviceNotes, showInterval, measureTable } from "./lines.ts";
+import { lossNotes, serviceNotes, showInterval, measureTable, watchLine } from "./lines.ts";
 
 /** Order: the compared teams, the team before, the team after. */
 export function resultTable(
@@ -104,6 +104,7 @@ function costLines({ seconds, tokens, steps, best, ...lost }: RunResult, run: st
     unrewardedActions: unrewarded = 0,
     unjudgedActions: unjudged = 0,
     flatRoles = {},
+    watch = [],
     services,
   } = lost;
   const stages = [
@@ -120,6 +121,9 @@ function costLines({ seconds, tokens, steps, best, ...lost }: RunResult, run: st
     ...lossNotes({ failed, unrewarded, unjudged }),
     ...Object.entries(flatRoles).map(
       ([role, count]) => `the ${role} learned nothing in the last ${count} steps: its rewards did not differ`,
+    ),
+    ...watch.map((record) =>
+      watchLine(record, { "warm-start": steps.warmStart, reinforcement: steps.reinforcement }),
     ),
     ...serviceNotes(services, true),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,

@@ -9,8 +9,9 @@ import {
   showTasks,
   showText,
 } from "../../../format.ts";
-import type { Evaluation, ServiceCounts, StepMetrics, Timing } from "../../../runs/records.ts";
+import type { Evaluation, ServiceCounts, StepMetrics, Timing, WatchRecord } from "../../../runs/records.ts";
 import type { SampleAction, SampleEpisode, Stage, TrainEvent } from "../../../train/events.ts";
+import { describeSign } from "../../../train/watch.ts";
 import { stackedTables, terminalWidth } from "../../table.ts";
 
 export const stageNames: Readonly<Record<Stage, string>> = {
@@ -145,6 +146,21 @@ export function rewardParts(metrics: StepMetrics): string[] {
   return roles.map(([name, role]) => `${name} ${showReward(role)}`);
 }
 
+/** What shows how a role learns: `scout: entropy 0.42, 61.0 % of the advantages, 12.5 % flat groups, 6.2 tokens`. */
+export function roleParts({ rollout }: StepMetrics): string[] {
+  return Object.entries(rollout?.roles ?? {}).flatMap(([name, role]) => {
+    const { entropy, advantageShare, flatGroups, length, influence } = role;
+    const shown = [
+      ...(entropy === undefined ? [] : [`entropy ${showNumber(entropy)}`]),
+      ...(advantageShare === undefined ? [] : [`${showShare(advantageShare)} of the advantages`]),
+      ...(flatGroups === undefined ? [] : [`${showShare(flatGroups)} flat groups`]),
+      ...(length === undefined ? [] : [`${showNumber(length)} tokens`]),
+      ...(influence === undefined ? [] : [`influence ${showNumber(influence)}`]),
+    ];
+    return shown.length === 0 ? [] : [`${name}: ${shown.join(", ")}`];
+  });
+}
+
 /**
  * Entropy and divergence, per policy if there are several; a step without an update has measured neither. The divergence
  * after one optimizer step on fresh samples is always 0 and says nothing.
@@ -166,6 +182,21 @@ export function trustParts(metrics: StepMetrics): string[] {
 
 /** Of sampler and trainer, in nats per token. Rounding is below. */
 const shownMismatch = 0.01;
+
+/**
+ * `watch, after step 40: entropy of planner is 0.001 nats per token, below 0.01 (success 3.1 %); returned to step 20,
+ * learning rates × 0.5`
+ */
+export function watchLine({ step, action, returned, success, ...sign }: WatchRecord, steps: Steps): string {
+  const warmSteps = steps["warm-start"];
+  const isSuccess = sign.measure === "success" || sign.measure === "evaluation";
+  const beside = isSuccess ? "" : ` (success ${showShare(success)})`;
+  const done =
+    returned === undefined
+      ? { warn: "", stop: "; the run stops", return: "" }[action]
+      : `; returned to step ${returned.to - warmSteps}, learning rates × ${showNumber(returned.learningRateFactor)}`;
+  return `watch, after step ${step - warmSteps}: ${describeSign(sign)}${beside}${done}`;
+}
 
 const moments = { before: "before training", during: "at step", after: "after training" } as const;
 

@@ -10,7 +10,14 @@ import {
   showText,
   showTasks,
 } from "../../../format.ts";
-import type { Evaluation, RunResult, ServiceCounts, StepMetrics, Timing } from "../../../runs/records.ts";
+import type {
+  Evaluation,
+  RunResult,
+  ServiceCounts,
+  StepMetrics,
+  Timing,
+  WatchRecord,
+} from "../../../runs/records.ts";
 import type { PolicySummary, Stage, TrainEvent } from "../../../train/events.ts";
 import { summedCounts } from "../../../train/failures.ts";
 import {
@@ -18,10 +25,12 @@ import {
   evaluationLine,
   lossNotes,
   rewardParts,
+  roleParts,
   serviceNotes,
   stageNames,
   tokensPerSecond,
   trustParts,
+  watchLine,
 } from "./lines.ts";
 
 /**
@@ -67,11 +76,13 @@ function measureLines(state: ProgressState): string[] {
     lines.push(`success ${showShare(metrics.rollout.success)}  ${styleText("green", trend)}`);
     lines.push(`reward  ${rewardParts(metrics).join("   ")}  ${dim("team + local")}`);
     lines.push(trustParts(metrics).join("   "));
+    lines.push(...roleParts(metrics));
     lines.push(...driftNotes(metrics).map((note) => styleText("yellow", note)));
   } else if (metrics !== null) {
     const losses = Object.entries(metrics.policies).map(([name, { loss }]) => `${name} ${loss.toFixed(3)}`);
     lines.push(`loss    ${losses.join("   ")}`);
   }
+  if (state.watch !== null) lines.push(styleText("yellow", watchLine(state.watch, state.steps)));
   lines.push(...lossNotes(state).map((note) => styleText("yellow", note)));
   const services = serviceNotes(state.services, true);
   if (services.length > 0) lines.push(`services  ${services.join("   ")}`);
@@ -137,6 +148,8 @@ export interface ProgressState extends Losses {
   /** Success of the stage's steps, oldest first. */
   readonly successes: readonly number[];
   readonly evaluation: Evaluation | null;
+  /** The last limit that was crossed. */
+  readonly watch: WatchRecord | null;
   readonly result: RunResult | null;
 }
 
@@ -154,6 +167,7 @@ export const noProgress: ProgressState = {
   seconds: [],
   successes: [],
   evaluation: null,
+  watch: null,
   failed: 0,
   unrewarded: 0,
   unjudged: 0,
@@ -186,6 +200,8 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
       };
     case "finished":
       return { ...state, phase: "finished", result: event.result };
+    case "watch":
+      return { ...state, watch: event.record };
     case "judge-paused":
       return { ...state, phase: `judging ${event.notice}` };
     case "warning":

@@ -18,6 +18,7 @@ import {
   trustParts,
   measureTable,
 } from "./lines.ts";
+import type { WatchRecord } from "../../../runs/records.ts";
 import { panelLines, sparkline, advance, noProgress, secondsLeft, type ProgressState } from "./panel.ts";
 
 const schema_version = schemaVersion;
@@ -212,6 +213,38 @@ describe("the panel", () => {
     expect(text).toContain("entropy 1.50  KL 0.00200");
     expect(text).toContain("team before training: 31.0 % (10.0 to 90.0) of 100 tasks");
     expect(text).toContain("500 tokens/s   memory 420 MB");
+  });
+
+  it("shows what was measured of each role, and the last limit that was crossed", () => {
+    const scout = {
+      ...role,
+      entropy: 0.421,
+      advantageShare: 0.61,
+      flatGroups: 0.125,
+      length: 6.25,
+      influence: 2,
+    };
+    const found = { ...metrics(11), rollout: { ...rollout, roles: { scout, planner: role } } };
+    const record: WatchRecord = {
+      schema_version,
+      step: 21,
+      measure: "entropy",
+      of: "scout",
+      value: 0.421,
+      limit: { kind: "below", at: 0.5 },
+      success: 0.75,
+      action: "return",
+      returned: { to: 14, learningRateFactor: 0.5 },
+    };
+    const shown = after(started, { type: "step", metrics: found, timing }, { type: "watch", record });
+    const lines = panelLines(shown, 80, 0).map(stripVTControlCharacters);
+    expect(lines).toContain(
+      "scout: entropy 0.421, 61.0 % of the advantages, 12.5 % flat groups, 6.25 tokens, influence 2.00",
+    );
+    expect(lines).toContain(
+      "watch, after step 11: entropy of scout is 0.421 nats per token, below 0.5 (success 75.0 %); " +
+        "returned to step 4, learning rates × 0.500",
+    );
   });
 
   it("shows the queue and the capacity of each server", () => {

@@ -7,7 +7,7 @@ import { showSilence } from "../../../train/interrupts.ts";
 import { LiveRegion } from "../../live.ts";
 import { jsonLines, printNote } from "../../print.ts";
 import { guideLines } from "./final.ts";
-import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
+import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine, watchLine } from "./lines.ts";
 import { panelLines, advance, noProgress, secondsLeft, type ProgressState } from "./panel.ts";
 
 export interface Reporter {
@@ -136,6 +136,8 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
       return [`run ${event.run}: ${event.engine}`, ...event.policies.map(policyLine)];
     case "warning":
       return [showWarning(event)];
+    case "watch":
+      return [watchLine(event.record, state.steps)];
     case "judge-paused":
       return [`judging ${event.notice}`];
     case "server-silent":

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { watchSchema, type Watch } from "../recipes/watch.ts";
+import type { Evaluation, RoleMetrics, StepMetrics } from "../runs/records.ts";
+import { describeSign, signsIn, type Watched } from "./watch.ts";
+
+type Role = Partial<RoleMetrics>;
+
+function stepOf(step: number, success: number, role: Role = {}, kl = 0): StepMetrics {
+  return {
+    step,
+    policies: { shared: { kl } },
+    rollout: { success, roles: { solver: role, frozen: { entropy: 0 } } },
+  } as unknown as StepMetrics;
+}
+
+function watched(limits: object, metrics: readonly StepMetrics[], more: Partial<Watched> = {}): Watched {
+  const watch = watchSchema.parse({ window: 3, limits }) as Watch;
+  return { watch, roles: ["solver"], metrics, evaluations: [], since: 0, ...more };
+}
+
+const entropies = (...values: readonly (number | undefined)[]): StepMetrics[] =>
+  values.map((entropy, index) => stepOf(index + 1, 0.5, entropy === undefined ? {} : { entropy }));
+
+test("the mean over a full window is compared, of roles that learn", () => {
+  const limits = { entropy: { below: 0.2 } };
+  expect(signsIn(watched(limits, entropies(0.1, 0.1)))).toEqual([]);
+  expect(signsIn(watched(limits, entropies(0.5, 0.1, 0.1)))).toEqual([]);
+  expect(signsIn(watched(limits, entropies(0.2, 0.1, 0.1)))).toMatchObject([
+    { measure: "entropy", of: "solver", limit: { kind: "below", at: 0.2 }, success: 0.5, action: "warn" },
+  ]);
+});
+
+test("a warning is given once, and again after the figure was within its limit; a stop as long as it is beyond", () => {
+  const values = [0.1, 0.1, 0.1, 0.1, 3, 0.1, 0.1, 0.1];
+  const given = (action: string) =>
+    values.flatMap((_, index) => {
+      const found = signsIn(
+        watched({ entropy: { below: 0.2, action } }, entropies(...values.slice(0, index + 1))),
+      );
+      return found.length > 0 ? [index + 1] : [];
+    });
+  expect(given("warn")).toEqual([3, 8]);
+  expect(given("stop")).toEqual([3, 4, 8]);
+});
+
+test("a figure that is measured in some steps has news in those only", () => {
+  const limits = { entropy: { below: 0.2, action: "stop" } };
+  const values = [0.1, undefined, 0.1, undefined, 0.1];
+  expect(signsIn(watched(limits, entropies(...values)))).toHaveLength(1);
+  expect(signsIn(watched(limits, entropies(...values, undefined)))).toEqual([]);
+});
+
+test("steps before a return are no longer compared, but are still the best", () => {
+  const metrics = [0.8, 0.8, 0.8, 0.2, 0.2, 0.2].map((success, index) =>
+    stepOf(index + 1, success, { entropy: 0.1 }),
+  );
+  const limits = { entropy: { below: 0.2 }, success: { drop: 0.5 } };
+  const measures = (since: number) =>
+    signsIn(watched(limits, metrics, { since })).map(({ measure }) => measure);
+  expect(measures(5)).toEqual([]);
+  expect(measures(3)).toEqual(["entropy", "success"]);
+});
+
+const drop = (successes: readonly number[]) =>
+  signsIn(
+    watched(
+      { success: { drop: 0.5 } },
+      successes.map((success, index) => stepOf(index + 1, success)),
+    ),
+  );
+
+test("success has to fall by more than the limit, and by more than chance", () => {
+  expect(drop([0.1, 0.6, 0.6, 0.6, 0.4, 0.3, 0.31])).toEqual([]);
+  expect(drop([0.1, 0.6, 0.62, 0.58, 0.5, 0.2, 0.21, 0.19])).toMatchObject([
+    { measure: "success", best: expect.closeTo(0.6), value: expect.closeTo(0.2) },
+  ]);
+  // As large a fall, between steps that differ as much.
+  expect(drop([0.1, 0.9, 0, 0.9, 0.1, 0.6, 0, 0])).toEqual([]);
+});
+
+const evaluation = (step: number, success: number, half: number) =>
+  ({ step, success, low: success - half, high: success + half }) as Evaluation;
+
+const signs = (half: number, step = 3) =>
+  signsIn(
+    watched({ evaluation: { drop: 0.5, action: "stop" } }, entropies(1, 1, 1), {
+      evaluations: [evaluation(0, 0.57, half), evaluation(1, 0.5, half), evaluation(step, 0.02, half)],
+    }),
+  );
+
+test("an evaluation is compared with the best one, beyond both intervals, in its own step", () => {
+  expect(signs(0.05)).toMatchObject([{ measure: "evaluation", best: 0.57, value: 0.02, action: "stop" }]);
+  expect(signs(0.3)).toEqual([]);
+  expect(signs(0.05, 2)).toEqual([]);
+});
+
+test("figures of policies have limits, too", () => {
+  const metrics = [1, 2, 3].map((step) => stepOf(step, 0.5, {}, 1));
+  const [sign] = signsIn(watched({ kl: { above: 0.5 } }, metrics));
+  expect(sign && describeSign(sign)).toBe("KL of shared is 1.00 nats per token, above 0.5");
+});
+
+test.each([
+  [{ limits: { entropy: { action: "stop" } } }, "a limit: below or above"],
+  [{ limits: { kl: { below: 1 } } }, "Unrecognized key"],
+  [{ limits: { success: { drop: 2 } } }, "Too big"],
+])("rejects %j", (given, message) => {
+  const parsed = watchSchema.safeParse(given);
+  expect(JSON.stringify(parsed.error?.issues)).toContain(message);
+});

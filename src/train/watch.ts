@@ -1,0 +1,188 @@
+/**
+ * Signs that training collapses: figures of a run's records beyond the limits of its recipe. Pure: the same records have
+ * the same signs, so that a resumed run finds what it found before. `watching.ts` acts on them.
+ */
+import { showNumber, showShare } from "../format.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { Measure, Watch, WatchAction } from "../recipes/watch.ts";
+import type { Evaluation, StepMetrics, WatchRecord } from "../runs/records.ts";
+import { mean, sum } from "../statistics.ts";
+
+/** What is compared: the records of a run. */
+export interface Watched {
+  readonly watch: Watch;
+  /** Names of the roles that learn. */
+  readonly roles: readonly string[];
+  /** Of reinforcement, in order, up to the last step. */
+  readonly metrics: readonly StepMetrics[];
+  /** Of the trained team, in order, from the start of reinforcement. */
+  readonly evaluations: readonly Evaluation[];
+  /** The step of the last return to a checkpoint: figures before it count as bests only. 0: none. */
+  readonly since: number;
+}
+
+/** A limit that was crossed. */
+export type Sign = Pick<WatchRecord, "measure" | "of" | "value" | "limit" | "best" | "success"> & {
+  readonly action: WatchAction;
+};
+
+/**
+ * The signs after the last step. A warning is a sign in the step in which a figure crosses its limit, and not while it
+ * stays there.
+ */
+export function signsIn(watched: Watched): readonly Sign[] {
+  const before = { ...watched, metrics: watched.metrics.slice(0, -1) };
+  const earlier = new Set(windowed(before).map(nameOf));
+  const now = windowed(watched).filter((sign) => sign.action !== "warn" || !earlier.has(nameOf(sign)));
+  return [...now, ...evaluationSigns(watched)];
+}
+
+function nameOf({ measure, of = "" }: Sign): string {
+  return JSON.stringify([measure, of]);
+}
+
+/** Of figures that are averaged over the window. */
+function windowed(watched: Watched): readonly Sign[] {
+  const { watch, metrics, since } = watched;
+  const recent = metrics.filter(({ step }) => step > since);
+  const success = mean(recent.slice(-watch.window).map(({ rollout }) => rollout?.success ?? 0));
+  const bounded = seriesOf(watched, recent).flatMap(({ measure, of, values }): readonly Sign[] => {
+    const limit = watch.limits?.[measure];
+    const last = values.slice(-watch.window);
+    // A figure that was not measured in the last step has no news.
+    if (limit === undefined || last.length < watch.window || last.includes(undefined)) return [];
+    const value = mean(last as readonly number[]);
+    const crossed = crossedBy(value, limit);
+    const whose = of === undefined ? {} : { of };
+    return crossed === null
+      ? []
+      : [{ measure, ...whose, value, limit: crossed, success, action: limit.action }];
+  });
+  return [...bounded, ...successSigns(watched, recent)];
+}
+
+/** The values of a role or policy, one for each step in which it is measured; undefined last: not in the last step. */
+interface Series {
+  readonly measure: Exclude<Measure, "success" | "evaluation">;
+  readonly of: string;
+  readonly values: readonly (number | undefined)[];
+}
+
+const ofRoles = ["entropy", "length", "truncated", "flatGroups", "advantageShare", "influence"] as const;
+const ofPolicies = ["kl", "gradientNorm"] as const;
+
+function seriesOf({ roles }: Watched, recent: readonly StepMetrics[]): readonly Series[] {
+  const policies = Object.keys(recent.at(-1)?.policies ?? {});
+  return [
+    ...ofRoles.flatMap((measure) =>
+      roles.map((of) => ({
+        measure,
+        of,
+        values: known(recent.map(({ rollout }) => rollout?.roles[of]?.[measure])),
+      })),
+    ),
+    ...ofPolicies.flatMap((measure) =>
+      policies.map((of) => ({
+        measure,
+        of,
+        values: known(recent.map((step) => step.policies[of]?.[measure])),
+      })),
+    ),
+  ];
+}
+
+/** Steps without the figure are left out, such as those between two measurements of influence; the last one stays. */
+function known(values: readonly (number | undefined)[]): readonly (number | undefined)[] {
+  return values.filter((value, index) => value !== undefined || index === values.length - 1);
+}
+
+interface Bounds {
+  readonly below?: number | undefined;
+  readonly above?: number | undefined;
+}
+
+function crossedBy(value: number, { below, above }: Bounds): WatchRecord["limit"] | null {
+  if (below !== undefined && value < below) return { kind: "below", at: below };
+  if (above !== undefined && value > above) return { kind: "above", at: above };
+  return null;
+}
+
+/** Differences of means within this many standard errors are chance. */
+const leastErrors = 3;
+
+/**
+ * Success in training, averaged over the window, has fallen below its best window by more than the limit, and by more than
+ * chance: three standard errors, from how much success differs between the steps of both windows.
+ */
+function successSigns(
+  { watch: { window, limits }, metrics }: Watched,
+  recent: readonly StepMetrics[],
+): readonly Sign[] {
+  const limit = limits?.success;
+  if (limit?.drop === undefined || recent.length < window) return [];
+  const successes = metrics.map(({ rollout }) => rollout?.success ?? 0);
+  const now = successes.slice(-window);
+  const windows = successes
+    .slice(0, -window)
+    .map((_, start) => successes.slice(start, start + window))
+    .filter(({ length }) => length === window);
+  const best = windows.reduce((one, other) => (mean(other) > mean(one) ? other : one), windows[0] ?? now);
+  const [value, highest] = [mean(now), mean(best)];
+  const error = Math.sqrt(squaredError(now) + squaredError(best));
+  if (value >= (1 - limit.drop) * highest || highest - value <= leastErrors * error) return [];
+  const drop = { kind: "drop", at: limit.drop } as const;
+  return [{ measure: "success", value, limit: drop, best: highest, success: value, action: limit.action }];
+}
+
+/** Of the mean of steps; 0 for one step, whose spread is unknown. */
+function squaredError(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const centre = mean(values);
+  return sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1) / values.length;
+}
+
+/** Of the last step's evaluation, if it made one: its interval is below that of the best. */
+function evaluationSigns({ watch, metrics, evaluations, since }: Watched): readonly Sign[] {
+  const limit = watch.limits?.evaluation;
+  const [last, step] = [evaluations.at(-1), metrics.at(-1)?.step];
+  if (limit?.drop === undefined || last === undefined || last.step !== step || step <= since) return [];
+  const best = evaluations.reduce((one, other) => (other.success > one.success ? other : one), last);
+  if (last.success >= (1 - limit.drop) * best.success || last.high >= best.low) return [];
+  const drop = { kind: "drop", at: limit.drop } as const;
+  const { success: value } = last;
+  return [
+    { measure: "evaluation", value, limit: drop, best: best.success, success: value, action: limit.action },
+  ];
+}
+
+const units: Readonly<Record<string, { readonly what: string; readonly show: (value: number) => string }>> = {
+  entropy: { what: "entropy", show: (value) => `${showNumber(value)} nats per token` },
+  length: { what: "length", show: (value) => `${showNumber(value)} tokens per action` },
+  truncated: { what: "share of actions at the token limit", show: showShare },
+  flatGroups: { what: "share of groups with equal returns", show: showShare },
+  advantageShare: { what: "share of the advantages", show: showShare },
+  influence: { what: "influence on the next role", show: (value) => `${showNumber(value)} nats per token` },
+  kl: { what: "KL", show: (value) => `${showNumber(value)} nats per token` },
+  gradientNorm: { what: "gradient norm", show: showNumber },
+  success: { what: "success in training", show: showShare },
+  evaluation: { what: "success in evaluation", show: showShare },
+};
+
+/** `entropy of planner is 0.01 nats per token, below 0.05` */
+export function describeSign({ measure, of, value, limit, best }: Omit<Sign, "action" | "success">): string {
+  const { what, show } = units[measure] ?? { what: measure, show: showNumber };
+  const whose = of === undefined ? what : `${what} of ${of}`;
+  const found = `${whose} is ${show(value)}`;
+  if (limit.kind !== "drop") return `${found}, ${limit.kind} ${limit.at}`;
+  return `${found}, which was ${show(best ?? 0)}: it fell by more than ${showShare(limit.at)} of that`;
+}
+
+/** What the recipe watches; null: nothing. */
+export function watchOf({ watch }: Pick<Recipe, "watch">): Watch | null {
+  return watch === undefined || watch === "off" ? null : watch;
+}
+
+/** Whether the run may return to a checkpoint. */
+export function mayReturn(recipe: Pick<Recipe, "watch">): boolean {
+  return Object.values(watchOf(recipe)?.limits ?? {}).some((limit) => limit?.action === "return");
+}
