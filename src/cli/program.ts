@@ -28,7 +28,7 @@ import { tasksCommand } from "./score/tasks.ts";
 import { serveCommand } from "./serve/serve.ts";
 import { sftCommand } from "./train/sft.ts";
 import { trainCommand } from "./train/train.ts";
-import { viewCommand } from "./view.ts";
+import { viewCommand } from "./view/view.ts";
 
 const commands = [
   trainCommand,

@@ -29,7 +29,7 @@ export interface Draft {
 }
 
 /** The state a role acts in. */
-type ActingNode = Pick<GrowingNode, "id" | "state" | "turn" | "pending"> & {
+export type ActingNode = Pick<GrowingNode, "id" | "state" | "turn" | "pending"> & {
   /** What a judge wrote about earlier actions. Absent: nothing, or the role is not told. */
   readonly commentsFor?: (role: RoleName) => readonly Comment[];
   /** What others thought. Absent: nothing that is shown. */
@@ -53,6 +53,33 @@ function historyOf(
   return history.tokens.length + role.maxTokens <= maxLength ? history : prompt(observation);
 }
 
+/** A role that is about to act. */
+export interface Prompted {
+  readonly agent: Agent;
+  readonly observation: Observation;
+  /** Its tokens are the prompt. Null: what its tools answered leaves no room to write. */
+  readonly history: History | null;
+}
+
+/** What the role is shown in the node's state, and the history that its action continues. */
+export async function promptRole(
+  setting: RolloutSetting,
+  node: ActingNode,
+  roleName: string,
+  histories: Histories,
+): Promise<Prompted> {
+  const agent = await withRoleTools(setting, agentOf(setting, roleName));
+  const { role } = agent;
+  const observation = observationOf(setting.environment, node, role.seat);
+  const past = histories.get(role.name);
+  const answers = node.pending?.answered[role.seat]?.messages;
+  const history =
+    past === undefined || answers === undefined
+      ? historyOf(agent, node, histories, observation)
+      : answeredHistory(agent, past, answers);
+  return { agent, observation, history };
+}
+
 /** `count` drafts of the role's action in the node's state. `key` is the episode's. */
 export async function sampleRole(
   setting: RolloutSetting,
@@ -62,15 +89,9 @@ export async function sampleRole(
   histories: Histories,
   count: number,
 ): Promise<Draft[]> {
-  const agent = await withRoleTools(setting, agentOf(setting, roleName));
+  const { agent, observation, history } = await promptRole(setting, node, roleName, histories);
   const { role, tokenizer } = agent;
-  const observation = observationOf(setting.environment, node, role.seat);
   const past = histories.get(role.name);
-  const answers = node.pending?.answered[role.seat]?.messages;
-  const history =
-    past === undefined || answers === undefined
-      ? historyOf(agent, node, histories, observation)
-      : answeredHistory(agent, past, answers);
   if (history === null) return past === undefined ? [] : [emptyDraft(agent, observation, past)];
   const request = {
     ...setting.sampling,

@@ -14,7 +14,7 @@ import { ServiceError, TroupeError } from "../errors.ts";
 import { keyAt, type Key } from "../random.ts";
 import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
-import { sampleRole, type Draft } from "./act.ts";
+import { sampleRole, type ActingNode, type Draft } from "./act.ts";
 import { callEnvironment } from "./call.ts";
 import { choose, phaseNodes, reachedStopThreshold, type Stepped, type Tip } from "./choose.ts";
 import { commentsSince } from "./comments.ts";
@@ -103,7 +103,8 @@ export async function orFailed<T>(
   }
 }
 
-async function growFrom(
+/** Samples to the end of the episode, from a node that may be anywhere in it. */
+export async function growFrom(
   setting: RolloutSetting,
   key: Key,
   start: EpisodeStart,
@@ -135,17 +136,22 @@ async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Step
   const branches = node.parent === null ? branch.root : branch.inner;
   const count = node.pending === undefined ? branches : 1;
   const roles = rolesToAct(setting.environment, setting.team, node);
-  const acting = {
-    ...node,
-    ...(setting.comments === true ? { commentsFor: commentsSince(node) } : {}),
-    ...(showsThinking(setting.team) ? { thoughtsFor: thoughtsSince(node, setting.team) } : {}),
-  };
+  const acting = actingIn(setting, node);
   const drafts = await settleAll(
     roles.map((role) => sampleRole(setting, key, acting, role, histories, count)),
   );
   node.observations = observationsOf(drafts);
   const chosen = joint === "cross" ? eachWithEach(drafts) : aligned(drafts, count);
   return settleAll(chosen.map((each, index) => step(setting, key, tip, index, each)));
+}
+
+/** The node with what its roles are shown besides the state. */
+export function actingIn({ comments, team }: RolloutSetting, node: GrowingNode): ActingNode {
+  return {
+    ...node,
+    ...(comments === true ? { commentsFor: commentsSince(node) } : {}),
+    ...(showsThinking(team) ? { thoughtsFor: thoughtsSince(node, team) } : {}),
+  };
 }
 
 /** The observation of each acting seat: the same for all its samples. */
@@ -168,7 +174,7 @@ function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
 }
 
 /** Steps one joint action; as long as it calls tools, the roles that they answer act again. */
-async function step(
+export async function step(
   setting: RolloutSetting,
   key: Key,
   tip: Tip,
@@ -237,7 +243,7 @@ function rewardedAction({ id, seat }: Action, { rewards, evidence }: StepResult<
 }
 
 /** A score that is not a number would silently spoil every difference that contains it. */
-function outcomeOf({ environment }: Pick<RolloutSetting, "environment">, state: Json): Outcome {
+export function outcomeOf({ environment }: Pick<RolloutSetting, "environment">, state: Json): Outcome {
   return checkOutcome(environment, environment.outcome(state));
 }
 
@@ -263,7 +269,12 @@ function actionOf(draft: Draft, parent: GrowingNode): Action {
   };
 }
 
-function remember(histories: Histories, drafts: readonly Draft[], { pending }: GrowingNode): Histories {
+/** The histories after the drafts' actions led to the node. */
+export function remember(
+  histories: Histories,
+  drafts: readonly Draft[],
+  { pending }: GrowingNode,
+): Histories {
   const remembering = drafts.filter(
     ({ agent: { role } }) => role.memory === "conversation" || pending?.answered[role.seat] !== undefined,
   );

@@ -1,5 +1,6 @@
 /** A run as the viewer reads it: only its files, and never its lock, so that it may train meanwhile. */
 import path from "node:path";
+import { command } from "../command-line.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { TroupeError } from "../errors.ts";
 import { folderFiles } from "../files/folder.ts";
@@ -28,6 +29,9 @@ import { listOf, matching, type ListedRun } from "./list.ts";
 import { RecipeFile, runLine, type RecipeParts } from "./run-line.ts";
 import { textOfTokens, tokenTexts } from "./token-views.ts";
 import { Tokenizers } from "./tokenizers.ts";
+
+/** Environments whose own programs play. */
+const programs: ReadonlySet<string> = new Set(["command", "openenv"]);
 
 export interface ListRequest {
   readonly filter: Filter;
@@ -117,14 +121,30 @@ export class ViewedRun {
     const [newer = null, older = null] = await Promise.all(
       around.map(async (other) => (other === undefined ? null : (await this.#entries.entry(other)).id)),
     );
+    return this.viewOf(stored, { newer, older });
+  }
+
+  /** Also of an episode that is not stored. */
+  async viewOf(
+    stored: StoredEpisode,
+    { newer, older }: Pick<EpisodeView, "newer" | "older"> = { newer: null, older: null },
+  ): Promise<EpisodeView> {
+    const recipe = await this.recipe();
     return episodeView(stored, {
       run: this.name,
-      masksTruncated: masksTruncated(await this.recipe()),
+      masksTruncated: masksTruncated(recipe),
       draw: () => undefined,
-      play: () => undefined,
+      play: (episode, node) => this.#playCommand(recipe, episode, node),
       newer,
       older,
     });
+  }
+
+  /** Undefined: programs play, and nobody can take a seat; or the episode is not stored. */
+  #playCommand({ environment }: RecipeParts, episode: string, node: string): string | undefined {
+    if (programs.has(String(environment?.name)) || episode.includes(",")) return undefined;
+    const from = node === "" ? [] : ["--node", node];
+    return command("play", "--run", this.directory, "--from", episode, ...from);
   }
 
   /** @throws TroupeError `bad_arguments` if there is no such action */

@@ -4,12 +4,14 @@
  * another origin can read. The page itself may load nothing from elsewhere.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { z } from "zod";
 import { wholeBody, TooLongError } from "../calls/http.ts";
 import { listenAt } from "../calls/listen.ts";
 import { TroupeError } from "../errors.ts";
 import { jsonOrNull } from "../json.ts";
-import type { Problem } from "./api.ts";
+import type { Problem, ReplayEvent, ReplayRequest } from "./api.ts";
 import { filterIn, numberIn } from "./query.ts";
+import type { ViewedRun } from "./run.ts";
 import type { ViewedRuns } from "./runs.ts";
 
 export interface ViewServerOptions {
@@ -17,6 +19,13 @@ export interface ViewServerOptions {
   /** The page, one file of HTML that says what it may load. */
   readonly page: () => Promise<string>;
   readonly port: number;
+  /** Plays on from a recorded state, and tells what happens. */
+  readonly replay: (
+    run: ViewedRun,
+    request: ReplayRequest,
+    emit: (event: ReplayEvent) => void,
+    signal: AbortSignal,
+  ) => Promise<void>;
 }
 
 /** What is wrong with a request. */
@@ -42,9 +51,9 @@ export interface ViewServer extends AsyncDisposable {
 }
 
 /** @throws TroupeError `bad_arguments` if the port is in use */
-export async function startViewServer({ runs, page, port }: ViewServerOptions): Promise<ViewServer> {
-  const server = createServer((request, response) => void answer(runs, page, request, response));
-  const url = await listenAt(server, { host: "127.0.0.1", port });
+export async function startViewServer(options: ViewServerOptions): Promise<ViewServer> {
+  const server = createServer((request, response) => void answer(options, request, response));
+  const url = await listenAt(server, { host: "127.0.0.1", port: options.port });
   return { url, [Symbol.asyncDispose]: () => closed(server) };
 }
 
@@ -56,17 +65,16 @@ function closed(server: Server): Promise<void> {
 }
 
 async function answer(
-  runs: ViewedRuns,
-  page: ViewServerOptions["page"],
+  options: ViewServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
     checkCaller(request);
     const { pathname, searchParams } = addressOf(request);
-    if (pathname === "/" && request.method === "GET") return await sendPage(page, response);
+    if (pathname === "/" && request.method === "GET") return await sendPage(options.page, response);
     if (!pathname.startsWith("/api/")) throw new BadRequest(404, "There is nothing at this address.");
-    await answerApi(runs, pathname.slice(5).split("/").map(decoded), searchParams, request, response);
+    await answerApi(options, pathname.slice(5).split("/").map(decoded), searchParams, request, response);
   } catch (error) {
     sendProblem(response, error);
   }
@@ -116,7 +124,7 @@ async function sendPage(page: ViewServerOptions["page"], response: ServerRespons
 }
 
 async function answerApi(
-  runs: ViewedRuns,
+  { runs, replay }: ViewServerOptions,
   path: readonly string[],
   query: URLSearchParams,
   request: IncomingMessage,
@@ -159,7 +167,7 @@ async function answerApi(
     case "file":
       return sendFile(response, await run.file(wanted("hash")));
     case "replay":
-      return sendReplay(runs, name, jsonOrNull(await bodyOf(request)));
+      return sendReplay(replay, run, replayIn(await bodyOf(request)), response);
     default:
       throw new BadRequest(404, "There is nothing at this address.");
   }
@@ -261,7 +269,40 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   }
 }
 
-async function sendReplay(runs: ViewedRuns, name: string, given: unknown): Promise<void> {
-  void [runs, name, given];
-  throw new BadRequest(501, "Replaying is not there yet.");
+const replaySchema = z.strictObject({
+  episode: z.string(),
+  node: z.string(),
+  samples: z.int().min(1).max(64),
+  greedy: z.boolean().optional(),
+  step: z.int().min(1).optional(),
+});
+
+/** @throws BadRequest */
+function replayIn(body: string): ReplayRequest {
+  const parsed = replaySchema.safeParse(jsonOrNull(body));
+  if (parsed.success) return parsed.data as ReplayRequest;
+  const [issue] = parsed.error.issues;
+  throw new BadRequest(
+    400,
+    `The request is not understood: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
+  );
+}
+
+/** What fails once it has begun is the last event. It ends when the page is gone. */
+async function sendReplay(
+  replay: ViewServerOptions["replay"],
+  run: ViewedRun,
+  asked: ReplayRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
+  response.writeHead(200, { ...headers, "content-type": "application/jsonl; charset=utf-8" });
+  const emit = (event: ReplayEvent): void => void response.write(`${JSON.stringify(event)}\n`);
+  try {
+    await replay(run, asked, emit, gone.signal);
+  } catch (error) {
+    emit({ type: "problem", error: (error as Error).message });
+  }
+  response.end();
 }

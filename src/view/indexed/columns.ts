@@ -89,7 +89,7 @@ export class IndexColumns {
       files.set(name, file);
       await file.read(path.join(folder, `${name}.bin`), head.files[name].bytes);
     }
-    const opened = (name: IndexFile): number => openSync(path.join(folder, `${name}.bin`));
+    const opened = (name: IndexFile): number => openSync(path.join(folder, `${name}.bin`), "r");
     const open = isSame
       ? ([before.#contents, before.#ids] as const)
       : ([opened("contents"), opened("ids")] as const);

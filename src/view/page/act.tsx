@@ -61,12 +61,21 @@ export function Act({ view, node }: { readonly view: EpisodeView; readonly node:
               max={64}
               value={samples}
               aria-label="Samples"
-              onChange={(event) => setSamples(Math.max(1, Math.min(64, Number(event.currentTarget.value) || 1)))}
+              onChange={(event) =>
+                setSamples(Math.max(1, Math.min(64, Number(event.currentTarget.value) || 1)))
+              }
             />
             times
           </label>
           {replay?.isRunning === true && (
-            <button type="button" class="quiet" onClick={() => { running.current?.abort(); setReplay({ ...replay, isRunning: false }); }}>
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                running.current?.abort();
+                setReplay({ ...replay, isRunning: false });
+              }}
+            >
               Stop
             </button>
           )}
@@ -83,11 +92,22 @@ export function Act({ view, node }: { readonly view: EpisodeView; readonly node:
   );
 }
 
-async function* eventsOf(run: string, request: ReplayRequest, signal: AbortSignal): AsyncGenerator<ReplayEvent> {
+async function* eventsOf(
+  run: string,
+  request: ReplayRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ReplayEvent> {
   const headers = { "content-type": "application/json" };
-  const response = await fetch(pathOfRun(run, "/replay"), { method: "POST", headers, body: JSON.stringify(request), signal });
+  const response = await fetch(pathOfRun(run, "/replay"), {
+    method: "POST",
+    headers,
+    body: JSON.stringify(request),
+    signal,
+  });
   if (!response.ok || response.body === null) {
-    const { error = `status ${response.status}` } = (await response.json().catch(() => ({}))) as { error?: string };
+    const { error = `status ${response.status}` } = (await response.json().catch(() => ({}))) as {
+      error?: string;
+    };
     throw new Error(error);
   }
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -106,11 +126,13 @@ function Result({ replay: { isRunning, events }, from }: { readonly replay: Repl
   return (
     <div class="replay" aria-live="polite">
       {isRunning && <p class="soft loading">{loading === undefined ? "Loading the weights…" : "Playing…"}</p>}
-      {loading?.step !== undefined && loading.step !== null && <p class="soft">Weights of step {loading.step}.</p>}
+      {loading?.step !== undefined && loading.step !== null && (
+        <p class="soft">Weights of step {loading.step}.</p>
+      )}
       {done !== undefined && (
         <p>
-          <b>{percent(done.success.mean)}</b> succeed, 95 % interval {percent(done.success.low)} to {percent(done.success.high)}; mean score{" "}
-          {figure(done.score)}
+          <b>{percent(done.success.mean)}</b> succeed, 95 % interval {percent(done.success.low)} to{" "}
+          {percent(done.success.high)}; mean score {figure(done.score)}
         </p>
       )}
       {events.map((event, index) => event.type === "problem" && <Problem key={index} text={event.error} />)}
@@ -121,12 +143,17 @@ function Result({ replay: { isRunning, events }, from }: { readonly replay: Repl
               <li key={index}>
                 <details>
                   <summary>
-                    <span class={event.episode.success >= 1 ? "up" : "down"}>{event.episode.success >= 1 ? "✓ success" : "✗ no success"}</span>{" "}
+                    <span class={event.episode.success >= 1 ? "up" : "down"}>
+                      {event.episode.success >= 1 ? "✓ success" : "✗ no success"}
+                    </span>{" "}
                     score {figure(event.episode.score)}
                   </summary>
                   {saidAfter(event.episode, from).map(({ id, role, turn, reply }) => (
                     <p key={id}>
-                      <b><Words text={role} />, turn {turn + 1}</b> <Words text={reply.text} most={600} />
+                      <b>
+                        <Words text={role} />, turn {turn + 1}
+                      </b>{" "}
+                      <Words text={reply.text} most={600} />
                     </p>
                   ))}
                   <Lines name="End" text={event.episode.nodes.at(-1)?.rendered ?? ""} />

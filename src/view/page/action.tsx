@@ -84,7 +84,13 @@ function actionPath({ run, id }: EpisodeView, action: string): string {
   return pathOfRun(run, `/action?${query.toString()}`);
 }
 
-function Earned({ candidate: { action, joint }, edge }: { readonly candidate: Candidate; readonly edge: EdgeView | null }) {
+function Earned({
+  candidate: { action, joint },
+  edge,
+}: {
+  readonly candidate: Candidate;
+  readonly edge: EdgeView | null;
+}) {
   const parts = Object.entries(edge?.parts ?? {});
   const facts: readonly (readonly [string, string])[] = [
     ["team", figure(edge?.team)],
@@ -128,8 +134,8 @@ function Earned({ candidate: { action, joint }, edge }: { readonly candidate: Ca
       )}
       {edge?.environmentReward !== undefined && (
         <p class="parts">
-          The environment gave team {figure(edge.environmentReward.team)}, local {figure(edge.environmentReward.local)};
-          the verdict replaced it.
+          The environment gave team {figure(edge.environmentReward.team)}, local{" "}
+          {figure(edge.environmentReward.local)}; the verdict replaced it.
         </p>
       )}
       {action.branch !== undefined && (
@@ -156,11 +162,21 @@ function Verdict({ verdict }: { readonly verdict: VerdictView }) {
         <b>Judge: {figure(score)}</b>
         {blame !== undefined && (
           <span class={`tag ${blame === null ? "" : "bad"}`}>
-            {blame === null ? "blames nobody" : <>blames <Words text={blame} /></>}
+            {blame === null ? (
+              "blames nobody"
+            ) : (
+              <>
+                blames <Words text={blame} />
+              </>
+            )}
           </span>
         )}
       </p>
-      {explanation !== undefined && <p class="said"><Words text={explanation} most={4000} /></p>}
+      {explanation !== undefined && (
+        <p class="said">
+          <Words text={explanation} most={4000} />
+        </p>
+      )}
     </blockquote>
   );
 }
@@ -199,7 +215,11 @@ function Texts({ action, edge, view, data }: TextsProps) {
         </Section>
       )}
       <Section title={`Prompt, ${action.promptTokens} tokens`} isClosed>
-        {data === undefined ? <p class="empty">Loading…</p> : <Lines name="Prompt" text={data.exactPrompt ?? data.prompt} />}
+        {data === undefined ? (
+          <p class="empty">Loading…</p>
+        ) : (
+          <Lines name="Prompt" text={data.exactPrompt ?? data.prompt} />
+        )}
       </Section>
     </>
   );
@@ -234,7 +254,13 @@ function Section({ title, isClosed = false, children }: SectionProps) {
   );
 }
 
-export function Evidence({ evidence: { output, files = [] }, run }: { readonly evidence: EvidenceView; readonly run: string }) {
+export function Evidence({
+  evidence: { output, files = [] },
+  run,
+}: {
+  readonly evidence: EvidenceView;
+  readonly run: string;
+}) {
   return (
     <>
       {output !== undefined && (

@@ -42,7 +42,11 @@ export function Board({ view }: { readonly view: EpisodeView }) {
     { keys: "ArrowLeft|k|ArrowUp", label: "the state before", run: step(at - 1) },
     { keys: "Home", label: "the start", run: step(0) },
     { keys: "End", label: "the end", run: step(frames.length - 1) },
-    { keys: " ", label: "play or pause", run: () => !(document.activeElement instanceof HTMLButtonElement) && play() },
+    {
+      keys: " ",
+      label: "play or pause",
+      run: () => !(document.activeElement instanceof HTMLButtonElement) && play(),
+    },
   ]);
   if (frame === undefined) return <p class="empty">The episode has no state.</p>;
   return (
@@ -73,7 +77,10 @@ export function Board({ view }: { readonly view: EpisodeView }) {
           {view.ends.length > 1 && (
             <label class="field">
               trajectory
-              <select value={end?.node ?? ""} onChange={(event) => changeQuery({ end: event.currentTarget.value, node: null })}>
+              <select
+                value={end?.node ?? ""}
+                onChange={(event) => changeQuery({ end: event.currentTarget.value, node: null })}
+              >
                 {view.ends.map(({ node, success, score }, index) => (
                   <option key={node} value={node}>
                     {`${index + 1}: ${success ? "success" : "no success"}, score ${figure(score)}`}
@@ -96,7 +103,9 @@ export function Board({ view }: { readonly view: EpisodeView }) {
             <Lines name="Task" text={view.taskText} />
           </>
         ) : (
-          frame.actions.map((edge) => <Step key={edge.action} edge={edge} action={view.actions[edge.action]} view={view} />)
+          frame.actions.map((edge) => (
+            <Step key={edge.action} edge={edge} action={view.actions[edge.action]} view={view} />
+          ))
         )}
         <Act key={frame.id} view={view} node={frame.id} />
       </aside>
@@ -124,7 +133,8 @@ function Picture({ node: { drawing, rendered } }: { readonly node: NodeView }) {
 function pathTo({ nodes }: EpisodeView, end: string): NodeView[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const path: NodeView[] = [];
-  for (let at = byId.get(end); at !== undefined; at = at.parent === null ? undefined : byId.get(at.parent)) path.unshift(at);
+  for (let at = byId.get(end); at !== undefined; at = at.parent === null ? undefined : byId.get(at.parent))
+    path.unshift(at);
   return path;
 }
 

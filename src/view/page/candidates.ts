@@ -34,7 +34,8 @@ export interface Candidate {
 export function gridOf({ roles, nodes, actions }: EpisodeView): Row[] {
   const edges = new Map<string, { readonly edge: EdgeView; readonly isKept: boolean }[]>();
   for (const { actions: joint, kept } of nodes)
-    for (const edge of joint) edges.set(edge.action, [...(edges.get(edge.action) ?? []), { edge, isKept: kept }]);
+    for (const edge of joint)
+      edges.set(edge.action, [...(edges.get(edge.action) ?? []), { edge, isKept: kept }]);
   const order = new Map(nodes.map(({ id }, index) => [id, index]));
   const all = Object.values(actions);
   const turns = [...new Set(all.map(({ turn }) => turn))].toSorted((one, other) => one - other);
@@ -43,7 +44,9 @@ export function gridOf({ roles, nodes, actions }: EpisodeView): Row[] {
     cells: roles.map((role) => {
       const here = all.filter((action) => action.turn === turn && action.role === role);
       const byParent = Map.groupBy(here, ({ parent }) => parent);
-      const parents = [...byParent.keys()].toSorted((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
+      const parents = [...byParent.keys()].toSorted(
+        (one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0),
+      );
       const groups = parents.map((parent) => ({
         parent,
         candidates: (byParent.get(parent) ?? [])
@@ -60,7 +63,13 @@ type Earned = readonly { readonly edge: EdgeView; readonly isKept: boolean }[];
 function candidateOf(action: ActionLine, earned: Earned): Candidate {
   const kept = earned.find(({ isKept }) => isKept);
   const { edge = null } = kept ?? earned[0] ?? {};
-  return { action, edge, joint: earned.length, isChosen: kept !== undefined, dropped: whyDropped(action, edge) };
+  return {
+    action,
+    edge,
+    joint: earned.length,
+    isChosen: kept !== undefined,
+    dropped: whyDropped(action, edge),
+  };
 }
 
 function whyDropped({ droppedWhy, masked, frozen }: ActionLine, edge: EdgeView | null): string | null {
@@ -73,7 +82,9 @@ function whyDropped({ droppedWhy, masked, frozen }: ActionLine, edge: EdgeView |
 
 /** All candidates in reading order. */
 export function candidatesIn(rows: readonly Row[]): Candidate[] {
-  return rows.flatMap(({ cells }) => cells.flatMap(({ groups }) => groups.flatMap(({ candidates }) => candidates)));
+  return rows.flatMap(({ cells }) =>
+    cells.flatMap(({ groups }) => groups.flatMap(({ candidates }) => candidates)),
+  );
 }
 
 /** The largest size of an advantage: what the strongest colour stands for. */

@@ -36,7 +36,11 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
       {panels.length === 0 && <p class="empty">No step has been recorded yet.</p>}
       <div class="plots">
         {panels.map((panel) => (
-          <Plot key={panel.title} panel={panel} stepName={isWhole || onlyWarm ? "step" : "step of reinforcement"} />
+          <Plot
+            key={panel.title}
+            panel={panel}
+            stepName={isWhole || onlyWarm ? "step" : "step of reinforcement"}
+          />
         ))}
       </div>
     </section>
@@ -44,7 +48,10 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
 }
 
 /** Curves of all runs; the earlier ones stay while newer ones are loading. */
-function useCurves(runs: readonly RunLine[]): { readonly shown: readonly Shown[] | null; readonly problem: string | null } {
+function useCurves(runs: readonly RunLine[]): {
+  readonly shown: readonly Shown[] | null;
+  readonly problem: string | null;
+} {
   const [shown, setShown] = useState<readonly Shown[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   // Asked again whenever a run has changed, since the first one's answer then is another object.
@@ -52,7 +59,10 @@ function useCurves(runs: readonly RunLine[]): { readonly shown: readonly Shown[]
   const key = JSON.stringify(runs.map(({ run, step }) => [run, step]));
   useEffect(() => {
     let isCurrent = true;
-    const load = async (line: RunLine) => ({ line, curves: await ask<Curves>(pathOfRun(line.run, "/curves")) });
+    const load = async (line: RunLine) => ({
+      line,
+      curves: await ask<Curves>(pathOfRun(line.run, "/curves")),
+    });
     Promise.all(runs.map(load)).then(
       (all) => isCurrent && setShown(all),
       (error: unknown) => isCurrent && setProblem((error as Error).message),
@@ -118,7 +128,9 @@ function Recipes({ runs }: { readonly runs: readonly RunLine[] }) {
                     <Words text={key} />
                   </th>
                   {values.map((value, index) => (
-                    <td key={index}>{value === null ? <span class="soft">absent</span> : <Words text={value} />}</td>
+                    <td key={index}>
+                      {value === null ? <span class="soft">absent</span> : <Words text={value} />}
+                    </td>
                   ))}
                 </tr>
               ))}

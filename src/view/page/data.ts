@@ -26,7 +26,8 @@ const changes = signal<Readonly<Record<string, number>>>({});
 export function ask<T>(path: string): Promise<T> {
   const known = answers.get(path);
   if (known !== undefined) return known as Promise<T>;
-  const answer = exported === null ? fetchJson(path) : Promise.resolve().then(() => answerFrom(exported, path));
+  const answer =
+    exported === null ? fetchJson(path) : Promise.resolve().then(() => answerFrom(exported, path));
   answers.set(path, answer);
   answer.catch(() => answers.delete(path));
   const [oldest] = answers.keys();
@@ -46,7 +47,10 @@ async function fetchJson(path: string): Promise<unknown> {
 
 /** The answer for a path; null: nothing is asked. What was there stays until the next answer has come: nothing jumps. */
 export function useAnswer<T>(path: string | null): Answer<T> {
-  const [state, setState] = useState<Answer<T> & { readonly path: string | null }>({ path: null, isLoading: true });
+  const [state, setState] = useState<Answer<T> & { readonly path: string | null }>({
+    path: null,
+    isLoading: true,
+  });
   const run = path === null ? undefined : /^\/api\/runs\/([^/?]+)/.exec(path)?.[1];
   const version = changes.value[run ?? ""] ?? 0;
   useEffect(() => {
@@ -54,7 +58,8 @@ export function useAnswer<T>(path: string | null): Answer<T> {
     let isCurrent = true;
     ask<T>(path).then(
       (data) => isCurrent && setState({ path, data, isLoading: false }),
-      (error: unknown) => isCurrent && setState({ path, problem: (error as Error).message, isLoading: false }),
+      (error: unknown) =>
+        isCurrent && setState({ path, problem: (error as Error).message, isLoading: false }),
     );
     return () => (isCurrent = false);
   }, [path, version]);

@@ -12,7 +12,10 @@ const longest = 20_000;
 export function Differences({ one, other }: { readonly one: Candidate; readonly other: Candidate }) {
   const [left, right] = [textOf(one), textOf(other)];
   const parts = useMemo(
-    () => (left.length + right.length > 2 * longest ? undefined : diffWordsWithSpace(left, right, { timeout: patience })),
+    () =>
+      left.length + right.length > 2 * longest
+        ? undefined
+        : diffWordsWithSpace(left, right, { timeout: patience }),
     [left, right],
   );
   const rows = [

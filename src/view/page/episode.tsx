@@ -64,9 +64,14 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
           <Neighbour link={link(view.older)} label="↓ older" />
         </nav>
       </div>
-      {view.problems?.map((each) => <Problem key={each} text={each} />)}
+      {view.problems?.map((each) => (
+        <Problem key={each} text={each} />
+      ))}
       {view.ends.map(
-        (end) => end.problem !== undefined && <Problem key={end.node} text={`The program went wrong: ${end.problem}`} />,
+        (end) =>
+          end.problem !== undefined && (
+            <Problem key={end.node} text={`The program went wrong: ${end.problem}`} />
+          ),
       )}
       {!isBoard && (
         <details class="task">

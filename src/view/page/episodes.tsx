@@ -35,9 +35,16 @@ export function Episodes({ page }: { readonly page: RunPage }) {
     <div class="episodes">
       <Filters page={page} search={search} />
       <p class="count" aria-live="polite">
-        {list.problem !== undefined ? null : list.isLoading && episodes.length === 0 ? "Searching…" : countOf(list)}
+        {list.problem !== undefined
+          ? null
+          : list.isLoading && episodes.length === 0
+            ? "Searching…"
+            : countOf(list)}
         {page.index.indexed < page.index.episodes && (
-          <span class="soft"> {percent(page.index.indexed / page.index.episodes)} of the run is indexed.</span>
+          <span class="soft">
+            {" "}
+            {percent(page.index.indexed / page.index.episodes)} of the run is indexed.
+          </span>
         )}
       </p>
       {list.problem !== undefined && <Problem text={list.problem} />}
@@ -87,7 +94,11 @@ function countOf({ total, isExact, searched }: EpisodeList): string {
   return isExact ? count : `${count} so far, ${percent(searched)} searched`;
 }
 
-type Loaded = EpisodeList & { readonly isLoading: boolean; readonly problem?: string; readonly more: () => void };
+type Loaded = EpisodeList & {
+  readonly isLoading: boolean;
+  readonly problem?: string;
+  readonly more: () => void;
+};
 
 const none: EpisodeList = { total: 0, isExact: true, searched: 1, episodes: [], cursor: null };
 
@@ -169,7 +180,13 @@ export function Success({ share }: { readonly share: number }) {
   return <span>{percent(share)}</span>;
 }
 
-function Filters({ page, search }: { readonly page: RunPage; readonly search: RefObject<HTMLInputElement | null> }) {
+function Filters({
+  page,
+  search,
+}: {
+  readonly page: RunPage;
+  readonly search: RefObject<HTMLInputElement | null>;
+}) {
   const { query } = address.value;
   const flag = (key: string, label: string) => (
     <button
@@ -184,7 +201,10 @@ function Filters({ page, search }: { readonly page: RunPage; readonly search: Re
   const select = (key: string, label: string, values: readonly string[]) => (
     <label class="field">
       <span>{label}</span>
-      <select value={query.get(key) ?? ""} onChange={(event) => changeQuery({ [key]: event.currentTarget.value })}>
+      <select
+        value={query.get(key) ?? ""}
+        onChange={(event) => changeQuery({ [key]: event.currentTarget.value })}
+      >
         <option value="">any</option>
         {values.map((value) => (
           <option key={value} value={value}>
@@ -267,7 +287,9 @@ function RangeField({ name, label }: { readonly name: "step" | "reward"; readonl
   const [low = "", high = ""] = (address.value.query.get(name) ?? "").split("~");
   const change = (from: string, to: string) => {
     const all = name === "step" ? ["0", "1000000000"] : ["-1000000", "1000000"];
-    changeQuery({ [name]: from === "" && to === "" ? null : `${from === "" ? all[0] : from}~${to === "" ? all[1] : to}` });
+    changeQuery({
+      [name]: from === "" && to === "" ? null : `${from === "" ? all[0] : from}~${to === "" ? all[1] : to}`,
+    });
   };
   const shown = (value: string) => (Math.abs(Number(value)) >= 1_000_000 ? "" : value);
   const isSteps = name === "step";

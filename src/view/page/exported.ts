@@ -104,7 +104,8 @@ function matching(line: EpisodeLine, view: EpisodeView, filter: Filter, prompts:
   if (filter.disagree !== undefined && filter.disagree !== isDisputed(view)) return [];
   for (const action of Object.values(view.actions)) {
     const rewards = edges.filter((edge) => edge.action === action.id);
-    const found = filter.text === undefined ? null : findIn(action, prompts[action.id]?.prompt ?? "", filter.text);
+    const found =
+      filter.text === undefined ? null : findIn(action, prompts[action.id]?.prompt ?? "", filter.text);
     const holds =
       (filter.role === undefined || filter.role === action.role) &&
       (filter.truncated === undefined || filter.truncated === action.reply.truncated) &&

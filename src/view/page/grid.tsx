@@ -5,7 +5,13 @@ import { address, changeQuery } from "./address.ts";
 import { Details } from "./action.tsx";
 import {
   type Candidate,
-  candidatesIn, gridOf, type Group, largestAdvantage, nameOf, neighbour } from "./candidates.ts";
+  candidatesIn,
+  gridOf,
+  type Group,
+  largestAdvantage,
+  nameOf,
+  neighbour,
+} from "./candidates.ts";
 import { useKeys } from "./keys.ts";
 import { figure, signed, Words } from "./text.tsx";
 
@@ -35,7 +41,11 @@ export function Grid({ view }: { readonly view: EpisodeView }) {
     { keys: "ArrowLeft", label: "the role before", run: move("left") },
     { keys: "ArrowRight", label: "the role after", run: move("right") },
     { keys: "Enter", label: "show its tokens and texts", run: () => isOnCandidate() && choose(chosen) },
-    { keys: "Escape", label: "close the details", run: () => isOpen && changeQuery({ action: null, with: null }) },
+    {
+      keys: "Escape",
+      label: "close the details",
+      run: () => isOpen && changeQuery({ action: null, with: null }),
+    },
   ]);
   useEffect(() => focusOn(table.current, asked, false), [view.id]);
   return (
@@ -104,7 +114,10 @@ export function Grid({ view }: { readonly view: EpisodeView }) {
 }
 
 function isOnCandidate(): boolean {
-  return document.activeElement?.classList.contains("candidate") === true || document.activeElement === document.body;
+  return (
+    document.activeElement?.classList.contains("candidate") === true ||
+    document.activeElement === document.body
+  );
 }
 
 function focusOn(table: HTMLElement | null, id: string | null, withFocus = true): void {

@@ -20,7 +20,9 @@ export function Heat({ action }: { readonly action: ActionView }) {
   const tokens: readonly Token[] = action.tokenViews;
   const [at, setAt] = useState(0);
   const [isWhole, setWhole] = useState(false);
-  const possible = measures.filter((each) => each !== "entropy" || tokens.some(({ entropy }) => entropy !== undefined));
+  const possible = measures.filter(
+    (each) => each !== "entropy" || tokens.some(({ entropy }) => entropy !== undefined),
+  );
   const asked = possible.find((each) => each === address.value.query.get("heat"));
   const measure = asked ?? "log-probability";
   const largest = Math.max(0, ...tokens.map((token) => Math.abs(advantageOf(token, action) ?? 0)));
@@ -45,7 +47,9 @@ export function Heat({ action }: { readonly action: ActionView }) {
               type="radio"
               name="heat"
               checked={each === measure}
-              onChange={() => changeQuery({ action: action.id, heat: each === "log-probability" ? null : each })}
+              onChange={() =>
+                changeQuery({ action: action.id, heat: each === "log-probability" ? null : each })
+              }
             />
             <span>{each}</span>
           </label>
@@ -96,10 +100,21 @@ function tint(measure: Measure, token: Token, action: ActionView, largest: numbe
   if (measure === "advantage") return colourOf(advantageOf(token, action), largest);
   const nats = measure === "entropy" ? token.entropy : token.logprob === null ? strongest : -token.logprob;
   if (nats === undefined || nats < 0.01) return {};
-  return { "--tint": "var(--warm)", "--share": `${Math.round(6 + (54 * Math.min(nats, strongest)) / strongest)}%` };
+  return {
+    "--tint": "var(--warm)",
+    "--share": `${Math.round(6 + (54 * Math.min(nats, strongest)) / strongest)}%`,
+  };
 }
 
-function Readout({ token, place, action }: { readonly token: Token | undefined; readonly place: number; readonly action: ActionView }) {
+function Readout({
+  token,
+  place,
+  action,
+}: {
+  readonly token: Token | undefined;
+  readonly place: number;
+  readonly action: ActionView;
+}) {
   if (token === undefined) return null;
   const { logprob, entropy } = token;
   return (
@@ -108,7 +123,9 @@ function Readout({ token, place, action }: { readonly token: Token | undefined; 
         {place + 1} of {action.tokenViews.length}
       </span>
       <bdi class="mono">{JSON.stringify(toVisible(token.text ?? `#${token.id}`))}</bdi>
-      <span>{logprob === null ? "probability 0" : `${figure(logprob)} nats, ${percent(Math.exp(logprob))}`}</span>
+      <span>
+        {logprob === null ? "probability 0" : `${figure(logprob)} nats, ${percent(Math.exp(logprob))}`}
+      </span>
       {entropy !== undefined && <span>entropy {figure(entropy)}</span>}
       <span>advantage {signed(advantageOf(token, action))}</span>
     </>

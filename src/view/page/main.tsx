@@ -21,15 +21,34 @@ function Page() {
   }, [where]);
   useKeys("Everywhere", [
     { keys: "g r", label: "go to the runs", run: () => go(linkTo([])) },
-    { keys: "g e", label: "go to the run's episodes", run: () => run !== undefined && go(linkTo(["runs", run, "episodes"])) },
-    { keys: "g c", label: "go to the run's curves", run: () => run !== undefined && go(linkTo(["runs", run])) },
-    { keys: "g y", label: "go to the run's recipe", run: () => run !== undefined && go(linkTo(["runs", run, "recipe"])) },
+    {
+      keys: "g e",
+      label: "go to the run's episodes",
+      run: () => run !== undefined && go(linkTo(["runs", run, "episodes"])),
+    },
+    {
+      keys: "g c",
+      label: "go to the run's curves",
+      run: () => run !== undefined && go(linkTo(["runs", run])),
+    },
+    {
+      keys: "g y",
+      label: "go to the run's recipe",
+      run: () => run !== undefined && go(linkTo(["runs", run, "recipe"])),
+    },
     { keys: "t", label: "light, dark, or as the screen", run: changeTheme },
     { keys: "?", label: "these keys", run: () => void (areKeysShown.value = true) },
   ]);
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.querySelector<HTMLElement>("#main")?.focus(); }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.querySelector<HTMLElement>("#main")?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <Header path={path} />
@@ -56,7 +75,10 @@ function Run({ name, what }: { readonly name: string; readonly what: string | un
   if (problem !== undefined) return <Problem text={problem} />;
   if (page === undefined) return <p class="empty loading">Loading…</p>;
   const tab = (to: string | undefined, label: string) => (
-    <a href={linkTo(["runs", name, ...(to === undefined ? [] : [to])])} aria-current={what === to ? "page" : undefined}>
+    <a
+      href={linkTo(["runs", name, ...(to === undefined ? [] : [to])])}
+      aria-current={what === to ? "page" : undefined}
+    >
       {label}
     </a>
   );
@@ -113,7 +135,12 @@ function Header({ path: [kind, run, what, id] }: { readonly path: readonly strin
       <span class="live" role="status">
         {exported !== null ? "exported file" : live.value.size > 0 ? "live" : ""}
       </span>
-      <button type="button" class="icon" onClick={changeTheme} aria-label={`Theme: ${themeNames[theme.value]}`}>
+      <button
+        type="button"
+        class="icon"
+        onClick={changeTheme}
+        aria-label={`Theme: ${themeNames[theme.value]}`}
+      >
         {{ "": "◐", light: "☀", dark: "☾" }[theme.value]}
       </button>
       <button type="button" class="icon" onClick={() => (areKeysShown.value = true)} aria-label="Keys">

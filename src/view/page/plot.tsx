@@ -9,14 +9,23 @@ import { figure, percent, Words } from "./text.tsx";
 const size = { width: 420, height: 230 };
 
 export function Plot({ panel, stepName }: { readonly panel: Panel; readonly stepName: string }) {
-  const lines = panel.lines.map(({ name, points }, index): Line => ({ name, colour: colourAt(index), points }));
+  const lines = panel.lines.map(({ name, points }, index): Line => ({
+    name,
+    colour: colourAt(index),
+    points,
+  }));
   const drawn = stepChart(panel.title, lines, panel.isShare, stepName);
   const { width, height, parts, frame } = lineChart(drawn, size);
   const [at, setAt] = useState<number | null>(null);
   const picture = useRef<SVGSVGElement>(null);
-  const steps = [...new Set(panel.lines.flatMap(({ points }) => points.map(({ x }) => x)))].toSorted((a, b) => a - b);
+  const steps = [...new Set(panel.lines.flatMap(({ points }) => points.map(({ x }) => x)))].toSorted(
+    (a, b) => a - b,
+  );
   const nearest = (x: number) =>
-    steps.reduce<number | null>((best, each) => (best === null || Math.abs(each - x) < Math.abs(best - x) ? each : best), null);
+    steps.reduce<number | null>(
+      (best, each) => (best === null || Math.abs(each - x) < Math.abs(best - x) ? each : best),
+      null,
+    );
   const point = (event: PointerEvent) => {
     const box = picture.current?.getBoundingClientRect();
     if (box === undefined) return;

@@ -83,7 +83,9 @@ function Line({ line, index, isChosen, onToggle, onPoint }: LineProps) {
           <Words text={run} />
         </span>
         <span class="soft run-what">
-          <Words text={`${recipe} · ${algorithm} · ${environment}${seed === null ? "" : ` · seed ${seed}`}`} />
+          <Words
+            text={`${recipe} · ${algorithm} · ${environment}${seed === null ? "" : ` · seed ${seed}`}`}
+          />
         </span>
         <State line={line} />
         <span class="run-steps">

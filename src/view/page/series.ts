@@ -20,7 +20,12 @@ interface Kind {
 }
 
 const kinds: readonly Kind[] = [
-  { title: "Success in training", of: /^rollout\.success()$/, isShare: true, note: "share of kept trajectories" },
+  {
+    title: "Success in training",
+    of: /^rollout\.success()$/,
+    isShare: true,
+    note: "share of kept trajectories",
+  },
   { title: "Team reward", of: /^rollout\.roles\.(.+)\.team$/ },
   { title: "Local reward", of: /^rollout\.roles\.(.+)\.local$/ },
   { title: "Reward by turn", of: /^rollout\.(?:roles\.)?(.*turns?\.\d+.*)$/ },
@@ -57,13 +62,15 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
   const groups = groupsOf(runs, settings.isMean);
   const columns = [...new Set(runs.flatMap((run) => Object.keys(columnsOf(run.curves))))];
   const evaluated = [...new Set(runs.flatMap(({ curves }) => curves.evaluations.map(({ team }) => team)))];
-  const success: Panel[] = chartsOf("Success", groups, evaluated, (run, team) => evaluations(run, team, settings)).map(
-    (panel) => ({ ...panel, isShare: true, note: "of held-out tasks, with 95 % intervals" }),
-  );
+  const success: Panel[] = chartsOf("Success", groups, evaluated, (run, team) =>
+    evaluations(run, team, settings),
+  ).map((panel) => ({ ...panel, isShare: true, note: "of held-out tasks, with 95 % intervals" }));
   const figures = kinds.flatMap(({ title, of, note, isShare = false }): Panel[] => {
     const matching = columns.filter((name) => of.test(name));
     const named = new Map(matching.map((name) => [of.exec(name)?.[1] ?? "", name]));
-    const charts = chartsOf(title, groups, [...named.keys()], (run, part) => figuresOf(run, named.get(part) ?? "", settings));
+    const charts = chartsOf(title, groups, [...named.keys()], (run, part) =>
+      figuresOf(run, named.get(part) ?? "", settings),
+    );
     return charts.map((panel) => ({ ...panel, isShare, ...(note === undefined ? {} : { note }) }));
   });
   return [...success, ...figures].filter(({ lines }) => lines.length > 0);
@@ -74,7 +81,10 @@ type Group = { readonly name: string; readonly runs: readonly Shown[] };
 function groupsOf(runs: readonly Shown[], isMean: boolean): Group[] {
   if (!isMean) return runs.map((run) => ({ name: run.line.run, runs: [run] }));
   const byRecipe = Map.groupBy(runs, ({ line }) => `${line.recipe} · ${line.algorithm}`);
-  return [...byRecipe].map(([name, of]) => ({ name: of.length === 1 ? name : `${name}, ${of.length} runs`, runs: of }));
+  return [...byRecipe].map(([name, of]) => ({
+    name: of.length === 1 ? name : `${name}, ${of.length} runs`,
+    runs: of,
+  }));
 }
 
 /** One chart for the parts of one run; a chart of its own for each part if there are several lines. */
@@ -105,7 +115,12 @@ function columnsOf({ columns, seconds, tokensPerSecond }: Curves): Curves["colum
     const actions = counts.reduce((sum, name) => sum + (columns[name]?.[step] ?? 0), 0);
     return tokens === null || actions === 0 ? null : tokens / actions;
   });
-  return { ...columns, seconds, tokensPerSecond, ...(length === undefined ? {} : { "rollout.tokensPerAction": length }) };
+  return {
+    ...columns,
+    seconds,
+    tokensPerSecond,
+    ...(length === undefined ? {} : { "rollout.tokensPerAction": length }),
+  };
 }
 
 function figuresOf({ curves }: Shown, column: string, { isWhole }: Settings): Point[] {
@@ -151,7 +166,9 @@ function thinned(points: readonly Point[]): Point[] {
     const interval =
       bounds.length < part.length
         ? {}
-        : { interval: { low: mean(bounds.map(({ low }) => low)), high: mean(bounds.map(({ high }) => high)) } };
+        : {
+            interval: { low: mean(bounds.map(({ low }) => low)), high: mean(bounds.map(({ high }) => high)) },
+          };
     return { x: part.at(-1)?.x ?? 0, y: mean(part.map(({ y }) => y)), ...interval };
   });
 }

@@ -1,13 +1,15 @@
 /** `troupe view`: runs in the browser. */
 import { Command } from "commander";
-import { runsFolder } from "../command-line.ts";
-import { listRuns } from "../runs/read.ts";
-import { ViewedRuns } from "../view/runs.ts";
-import { startViewServer } from "../view/server.ts";
-import { wholeNumber } from "./arguments.ts";
-import { listenForStop } from "./exit.ts";
-import { findRun } from "./places.ts";
-import { printLines } from "./print.ts";
+import { runsFolder } from "../../command-line.ts";
+import { listRuns } from "../../runs/read.ts";
+import { pageHtml } from "../../view/bundle.ts";
+import { ViewedRuns } from "../../view/runs.ts";
+import { startViewServer } from "../../view/server.ts";
+import { wholeNumber } from "../arguments.ts";
+import { listenForStop } from "../exit.ts";
+import { findRun } from "../places.ts";
+import { printLines } from "../print.ts";
+import { replay } from "./replay.ts";
 
 interface ViewOptions {
   readonly runs: string;
@@ -29,7 +31,8 @@ export function viewCommand(): Command {
       using _ = listenForStop(() => asked.resolve());
       await using server = await startViewServer({
         runs,
-        page: async () => "<!doctype html><title>Troupe</title>",
+        page: () => pageHtml(),
+        replay,
         port,
       });
       printLines([server.url]);

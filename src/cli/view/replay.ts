@@ -1,0 +1,105 @@
+/** "Replay from here": plays on from a recorded state with a checkpoint's weights, for the viewer. */
+import path from "node:path";
+import { TroupeError } from "../../errors.ts";
+import { keyAt, rootKey } from "../../random.ts";
+import { recordedTip } from "../../rollout/continue.ts";
+import type { Episode } from "../../rollout/episode.ts";
+import { growFrom } from "../../rollout/grow.ts";
+import { nodeOf } from "../../rollout/navigate.ts";
+import { recordLine } from "../../rollout/record.ts";
+import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../../rollout/setting.ts";
+import type { StoredEpisode } from "../../rollout/stored.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import { mean, wilsonInterval } from "../../statistics.ts";
+import { withServices } from "../../train/services.ts";
+import type { ReplayEvent, ReplayRequest } from "../../view/api.ts";
+import type { ViewedRun } from "../../view/run.ts";
+import { withTrainedTeam, type TrainedTeam } from "../trained-team.ts";
+
+/**
+ * Plays on as often as asked, without a judge: what only a judge rewards has no reward.
+ * @throws TroupeError for an episode, a node or a checkpoint that is not there, and those of the engine
+ */
+export async function replay(
+  run: ViewedRun,
+  { episode: id, node, samples, greedy = false, step }: ReplayRequest,
+  emit: (event: ReplayEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stored } = await run.stored(id);
+  const { checkpoints } = layoutOf(run.directory);
+  const place = step === undefined ? run.directory : path.join(checkpoints, `step-${step}`);
+  const team = stored.entry.evaluation?.team ?? "team";
+  emit({ type: "loading", step: step ?? null });
+  await withTrainedTeam(place, { runs: run.directory, team }, (trained) =>
+    withServices(async (services) => {
+      const setting = { ...settingOf(trained, greedy), services, signal };
+      const count = greedy ? 1 : samples;
+      const ends: Episode["ends"][number]["outcome"][] = [];
+      for (let sample = 0; sample < count; sample++) {
+        signal.throwIfAborted();
+        const episode = await continued(setting, trained, stored, { node, sample });
+        ends.push(...episode.ends.map(({ outcome }) => outcome));
+        emit({ type: "episode", sample, episode: await run.viewOf(replayed(stored, episode)) });
+      }
+      const successes = ends.filter(({ success }) => success).length;
+      const { low, high } = wilsonInterval(successes, ends.length);
+      const success = { mean: successes / ends.length, low, high };
+      emit({ type: "done", samples: count, success, score: mean(ends.map(({ score }) => score)) });
+    }, run.directory),
+  );
+}
+
+function settingOf({ resolved, team, engine, policies }: TrainedTeam, greedy: boolean): RolloutSetting {
+  const { environment, recipe, judge } = resolved;
+  const { temperature, topP } = recipe.evaluation;
+  return {
+    ...rolloutDefaults,
+    environment,
+    team,
+    engine,
+    policies,
+    scheme: oneTrajectory,
+    score: () => 0,
+    sampling: greedy ? { temperature: 0, topP: 1 } : { temperature, topP },
+    comments: judge?.comments ?? false,
+  };
+}
+
+/** The way to the node, and what followed. */
+async function continued(
+  setting: RolloutSetting,
+  { resolved: { recipe } }: TrainedTeam,
+  { episode }: StoredEpisode,
+  { node: id, sample }: { readonly node: string; readonly sample: number },
+): Promise<Episode> {
+  const recorded = nodeOf(episode, id);
+  if (recorded.done)
+    throw new TroupeError("bad_arguments", `${episode.id} ended at the node ${id}: there is nothing to play`);
+  const key = keyAt(keyAt(rootKey(recipe.seed), ...episode.path), "view", id, sample);
+  const tip = await recordedTip(setting, episode, recorded);
+  const start = {
+    task: episode.task,
+    path: episode.path,
+    id: `${episode.id}, sample ${sample + 1} from ${id || "the root"}`,
+  };
+  const ends = await growFrom(setting, key, start, tip);
+  const line = recordLine(start, tip.node);
+  const nodes = line.nodes.map((node) => ({ ...node, rendered: setting.environment.render(node.state) }));
+  return {
+    ...line,
+    nodes,
+    ends: ends.map(({ node, outcome, turns }) => ({ node: node.id, outcome, turns })),
+  };
+}
+
+/** In the place of the episode that it continues. */
+function replayed({ entry }: StoredEpisode, episode: Episode): StoredEpisode {
+  const outcome = episode.ends[0]?.outcome;
+  const success = outcome?.success === true ? 1 : 0;
+  return {
+    entry: { ...entry, id: episode.id, success, score: outcome?.score ?? 0 },
+    episode,
+    promptText: () => "",
+  };
+}
