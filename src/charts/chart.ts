@@ -79,7 +79,10 @@ export interface Frame {
 }
 
 /** With a legend below it if there are several lines or notes. */
-export function lineChart(chart: LineChart, { width, height }: Size = panel): Chart & { readonly frame: Frame } {
+export function lineChart(
+  chart: LineChart,
+  { width, height }: Size = panel,
+): Chart & { readonly frame: Frame } {
   const { lines, spoken, intervals } = chart;
   const frame = frameOf(chart, width, height);
   const named = lines.some(({ note }, index) => note !== undefined || index > 0)
@@ -95,7 +98,13 @@ export function lineChart(chart: LineChart, { width, height }: Size = panel): Ch
     endLabels(lines, frame),
     named.parts,
   ];
-  return { width, height: height + (named.rows === 0 ? 0 : 8 + legendRow * named.rows), spoken, parts, frame };
+  return {
+    width,
+    height: height + (named.rows === 0 ? 0 : 8 + legendRow * named.rows),
+    spoken,
+    parts,
+    frame,
+  };
 }
 
 function frameOf({ x, y, lines }: LineChart, width: number, height: number): Frame {
@@ -318,11 +327,20 @@ export function stepAxis(last: number, title = "step of reinforcement"): Axis {
 }
 
 /** A figure by step, with its intervals as bands. A share is shown as a part of the whole. */
-export function stepChart(figure: string, lines: readonly Line[], isShare: boolean, title?: string): LineChart {
+export function stepChart(
+  figure: string,
+  lines: readonly Line[],
+  isShare: boolean,
+  title?: string,
+): LineChart {
   const points = lines.flatMap((line) => line.points);
   const range = isShare
     ? ([0, 1] as const)
-    : rangeOf(points.flatMap(({ y, interval }) => (interval === undefined ? [y] : [y, interval.low, interval.high])));
+    : rangeOf(
+        points.flatMap(({ y, interval }) =>
+          interval === undefined ? [y] : [y, interval.low, interval.high],
+        ),
+      );
   const x = stepAxis(Math.max(1, ...points.map((point) => point.x)), title);
   return {
     spoken: `${figure} by ${x.title}`,

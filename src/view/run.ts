@@ -21,6 +21,7 @@ import type {
   RunPage,
 } from "./api.ts";
 import { RunCurves } from "./curves.ts";
+import { drawingOf } from "./drawings.ts";
 import { Entries } from "./entries.ts";
 import { actionLine, episodeView, finite, reasonsDropped } from "./episode-view.ts";
 import type { IndexColumns } from "./indexed/columns.ts";
@@ -133,7 +134,7 @@ export class ViewedRun {
     return episodeView(stored, {
       run: this.name,
       masksTruncated: masksTruncated(recipe),
-      draw: () => undefined,
+      draw: (state) => drawingOf(recipe.environment?.name, state),
       play: (episode, node) => this.#playCommand(recipe, episode, node),
       newer,
       older,

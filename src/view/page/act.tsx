@@ -9,7 +9,14 @@ interface Replay {
   readonly events: readonly ReplayEvent[];
 }
 
-export function Act({ view, node }: { readonly view: EpisodeView; readonly node: string }) {
+interface ActProps {
+  readonly view: EpisodeView;
+  readonly node: string;
+  /** Which state that is, in words. */
+  readonly title: string;
+}
+
+export function Act({ view, node, title }: ActProps) {
   const [samples, setSamples] = useState(8);
   const [replay, setReplay] = useState<Replay | null>(null);
   const running = useRef<AbortController | null>(null);
@@ -43,7 +50,7 @@ export function Act({ view, node }: { readonly view: EpisodeView; readonly node:
         : null;
   return (
     <section class="act">
-      <h3>From this state</h3>
+      <h3>{title}</h3>
       {cannot !== null ? (
         <p class="soft">{cannot}</p>
       ) : (

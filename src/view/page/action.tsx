@@ -1,5 +1,6 @@
 /** Everything about one candidate: what it earned and why, its tokens, its texts, a sibling beside it, and what can be done from here. */
 import { useState } from "preact/hooks";
+import { toVisible } from "../../format.ts";
 import type { ActionView, EdgeView, EpisodeView, EvidenceView, VerdictView } from "../api.ts";
 import { Act } from "./act.tsx";
 import { address, changeQuery } from "./address.ts";
@@ -60,7 +61,7 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
             <option value="">nobody</option>
             {siblings.map((each) => (
               <option key={each.action.id} value={each.action.id}>
-                {`${each.action.role} ${each.action.sample + 1}${each.isChosen ? " ★" : ""}, advantage ${signed(each.action.advantage)}`}
+                {`${toVisible(each.action.role)} ${each.action.sample + 1}${each.isChosen ? " ★" : ""}, advantage ${signed(each.action.advantage)}`}
               </option>
             ))}
           </select>
@@ -74,7 +75,7 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
         {data === undefined ? <p class="empty loading">Loading…</p> : <Heat action={data} />}
       </section>
       <Texts action={action} edge={edge} view={view} data={data} />
-      <Act view={view} node={action.parent} />
+      <Act view={view} node={action.parent} title="From the state before it" />
     </>
   );
 }
@@ -101,7 +102,7 @@ function Earned({
     ["log-probability", action.logprob === null ? "–" : `${figure(action.logprob)} nats`],
     ["tokens", `${action.tokens}${action.stopReason === "length" ? ", cut off" : ""}`],
     ["policy", `${action.policy}${action.policyVersion === null ? "" : `, version ${action.policyVersion}`}`],
-    ...(action.group === null ? [] : [["group", action.group] as const]),
+    ...(action.group === null ? [] : [["group", groupName(action.group)] as const]),
     ...(joint > 1 ? [["joint actions", String(joint)] as const] : []),
   ];
   return (
@@ -146,6 +147,16 @@ function Earned({
       {edge?.verdict !== undefined && <Verdict verdict={edge.verdict} />}
     </>
   );
+}
+
+/** A group's key is a list as JSON, or a name. */
+function groupName(group: string): string {
+  try {
+    const parts: unknown = JSON.parse(group);
+    return Array.isArray(parts) ? parts.filter((part) => part !== "").join(", ") : group;
+  } catch {
+    return group;
+  }
 }
 
 function Verdict({ verdict }: { readonly verdict: VerdictView }) {
@@ -281,7 +292,7 @@ export function Evidence({
                   </a>
                 )}
                 <span class="soft">{size.toLocaleString("en-US")} bytes</span>
-                {note !== undefined && <Lines name={`About ${path}`} text={note} />}
+                {note !== undefined && <Lines name={`About ${toVisible(path)}`} text={note} />}
               </li>
             ))}
           </ul>

@@ -24,8 +24,11 @@ export function Board({ view }: { readonly view: EpisodeView }) {
   };
   const isOver = at >= frames.length - 1;
   useEffect(() => {
-    if (!isPlaying) return;
-    if (isOver) return setPlaying(false);
+    if (!isPlaying) return undefined;
+    if (isOver) {
+      setPlaying(false);
+      return undefined;
+    }
     const timer = setTimeout(() => show(at + 1), pace);
     return () => clearTimeout(timer);
   }, [isPlaying, at]);
@@ -107,7 +110,7 @@ export function Board({ view }: { readonly view: EpisodeView }) {
             <Step key={edge.action} edge={edge} action={view.actions[edge.action]} view={view} />
           ))
         )}
-        <Act key={frame.id} view={view} node={frame.id} />
+        <Act key={frame.id} view={view} node={frame.id} title="From this state" />
       </aside>
     </div>
   );

@@ -1,4 +1,5 @@
 /** An episode as a grid: turns down, roles across, and in each cell every candidate that was sampled there, in groups. */
+import { toVisible } from "../../format.ts";
 import type { ActionLine, EdgeView, EpisodeView } from "../api.ts";
 
 export interface Row {
@@ -92,6 +93,13 @@ export function largestAdvantage(candidates: readonly Candidate[]): number {
   return Math.max(0, ...candidates.map(({ action }) => Math.abs(action.advantage ?? 0)));
 }
 
+/** Diverging from the card's colour: blue for what is reinforced, orange for what is not; the sign is text, too. */
+export function colourOf(advantage: number | null, largest: number): Record<string, string> {
+  if (advantage === null || advantage === 0 || largest === 0) return {};
+  const share = Math.round(8 + (42 * Math.abs(advantage)) / largest);
+  return { "--tint": `var(--${advantage > 0 ? "plus" : "minus"})`, "--share": `${share}%` };
+}
+
 type Direction = "up" | "down" | "left" | "right";
 
 /** The candidate that an arrow leads to: up and down in a role's column, left and right in the turn; null: there is none. */
@@ -131,8 +139,5 @@ export function siblingsOf(rows: readonly Row[], id: string): Candidate[] {
 
 /** `planner 3, turn 2` */
 export function nameOf({ role, sample, turn }: ActionLine): string {
-  return `${role} ${sample + 1}, turn ${turn + 1}`;
+  return `${toVisible(role)} ${sample + 1}, turn ${turn + 1}`;
 }
-
-export const rewardOf = (edge: EdgeView | null): number | null =>
-  edge === null || edge.team === null ? null : edge.team + (edge.local ?? 0);

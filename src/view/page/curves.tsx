@@ -17,21 +17,11 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
   const onlyWarm = shown.every(({ curves }) => !curves.stages.includes("reinforcement"));
   const panels = panelsOf(shown, { isMean, isWhole: isWhole || onlyWarm });
   const hasSeeds = new Set(runs.map(({ recipe, algorithm }) => `${recipe} ${algorithm}`)).size < runs.length;
-  const toggle = (key: string, isOn: boolean, label: string) => (
-    <button
-      type="button"
-      class="chip-button"
-      aria-pressed={isOn}
-      onClick={() => changeQuery({ [key]: isOn ? null : "true" })}
-    >
-      {label}
-    </button>
-  );
   return (
     <section aria-label="Curves">
       <div class="curve-settings">
-        {hasSeeds && toggle("mean", isMean, "Mean over runs of one recipe")}
-        {hasWarm && !onlyWarm && toggle("warm", isWhole, "With the warm start")}
+        {hasSeeds && <Toggle name="mean" isOn={isMean} label="Mean over runs of one recipe" />}
+        {hasWarm && !onlyWarm && <Toggle name="warm" isOn={isWhole} label="With the warm start" />}
       </div>
       {panels.length === 0 && <p class="empty">No step has been recorded yet.</p>}
       <div class="plots">
@@ -44,6 +34,22 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
         ))}
       </div>
     </section>
+  );
+}
+
+interface ToggleProps {
+  /** In the address. */
+  readonly name: string;
+  readonly isOn: boolean;
+  readonly label: string;
+}
+
+export function Toggle({ name, isOn, label }: ToggleProps) {
+  const change = () => changeQuery({ [name]: isOn ? null : "true" });
+  return (
+    <button type="button" class="chip-button" aria-pressed={isOn} onClick={change}>
+      {label}
+    </button>
   );
 }
 

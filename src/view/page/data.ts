@@ -54,7 +54,7 @@ export function useAnswer<T>(path: string | null): Answer<T> {
   const run = path === null ? undefined : /^\/api\/runs\/([^/?]+)/.exec(path)?.[1];
   const version = changes.value[run ?? ""] ?? 0;
   useEffect(() => {
-    if (path === null) return;
+    if (path === null) return undefined;
     let isCurrent = true;
     ask<T>(path).then(
       (data) => isCurrent && setState({ path, data, isLoading: false }),
@@ -80,7 +80,7 @@ export function listen(): void {
 
 function changed({ run, state }: Change): void {
   const base = pathOfRun(run);
-  for (const path of [...answers.keys()]) {
+  for (const path of answers.keys()) {
     // Stored episodes and actions never change.
     const isFixed = path.startsWith(`${base}/episode?`) || path.startsWith(`${base}/action?`);
     if (path === "/api/runs" || (path.startsWith(base) && !isFixed)) answers.delete(path);

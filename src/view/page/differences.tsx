@@ -5,8 +5,8 @@ import { toVisible } from "../../format.ts";
 import type { Candidate } from "./candidates.ts";
 import { figure, signed, Words } from "./text.tsx";
 
-/** Milliseconds and characters: longer texts are shown without marks. */
-const patience = 150;
+/** Words and characters: of texts that differ in more, or are longer, nothing is marked. */
+const mostEdits = 3000;
 const longest = 20_000;
 
 export function Differences({ one, other }: { readonly one: Candidate; readonly other: Candidate }) {
@@ -15,7 +15,7 @@ export function Differences({ one, other }: { readonly one: Candidate; readonly 
     () =>
       left.length + right.length > 2 * longest
         ? undefined
-        : diffWordsWithSpace(left, right, { timeout: patience }),
+        : diffWordsWithSpace(left, right, { maxEditLength: mostEdits }),
     [left, right],
   );
   const rows = [
@@ -53,13 +53,13 @@ export function Differences({ one, other }: { readonly one: Candidate; readonly 
         <Side name={title(one)} parts={parts} whole={left} hides="added" />
         <Side name={title(other)} parts={parts} whole={right} hides="removed" />
       </div>
-      {parts === undefined && <p class="soft">The texts are too long to mark their differences.</p>}
+      {parts === undefined && <p class="soft">The texts differ in too much to mark it.</p>}
     </section>
   );
 }
 
 function title({ action, isChosen }: Candidate): string {
-  return `${action.role} ${action.sample + 1}${isChosen ? " ★" : ""}`;
+  return `${toVisible(action.role)} ${action.sample + 1}${isChosen ? " ★" : ""}`;
 }
 
 function textOf({ action: { reply } }: Candidate): string {

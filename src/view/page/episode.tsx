@@ -8,6 +8,8 @@ import { Grid } from "./grid.tsx";
 import { useKeys } from "./keys.ts";
 import { figure, Lines, Problem, Words } from "./text.tsx";
 
+const show = (board: boolean) => changeQuery({ view: board ? "board" : null });
+
 export function Episode({ run, id }: { readonly run: string; readonly id: string }) {
   const { query } = address.value;
   const filter = filterQuery(query);
@@ -25,7 +27,6 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
     const target = link(other);
     if (target !== undefined) go(target);
   };
-  const show = (board: boolean) => changeQuery({ view: board ? "board" : null });
   useKeys("Episode", [
     { keys: "n", label: "the older neighbour in the list", run: to(view?.older) },
     { keys: "p", label: "the newer neighbour in the list", run: to(view?.newer) },

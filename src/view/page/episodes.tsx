@@ -1,9 +1,11 @@
 /** The episodes of a run: searched, filtered, newest first. */
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { toVisible } from "../../format.ts";
 import type { EpisodeLine, EpisodeList, RunPage } from "../api.ts";
 import { address, changeQuery, filterQuery, go, linkTo } from "./address.ts";
 import { ask, pathOfRun, useAnswer } from "./data.ts";
+import { Toggle } from "./curves.tsx";
 import { useKeys } from "./keys.ts";
 import { rowId, VirtualList } from "./list.tsx";
 import { figure, percent, Problem, Words } from "./text.tsx";
@@ -188,16 +190,6 @@ function Filters({
   readonly search: RefObject<HTMLInputElement | null>;
 }) {
   const { query } = address.value;
-  const flag = (key: string, label: string) => (
-    <button
-      type="button"
-      class="chip-button"
-      aria-pressed={query.get(key) === "true"}
-      onClick={() => changeQuery({ [key]: query.get(key) === "true" ? null : "true" })}
-    >
-      {label}
-    </button>
-  );
   const select = (key: string, label: string, values: readonly string[]) => (
     <label class="field">
       <span>{label}</span>
@@ -208,17 +200,13 @@ function Filters({
         <option value="">any</option>
         {values.map((value) => (
           <option key={value} value={value}>
-            {value}
+            {toVisible(value)}
           </option>
         ))}
       </select>
     </label>
   );
   const origin = [query.get("from") ?? "", query.get("team") ?? ""].join("/");
-  const setOrigin = (value: string) => {
-    const [from = "", ...team] = value.split("/");
-    changeQuery({ from, team: team.join("/") });
-  };
   return (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <Search search={search} />
@@ -229,7 +217,7 @@ function Filters({
           <option value="train/">training</option>
           <option value="evaluation/">all evaluations</option>
           {page.teams.map((team) => (
-            <option key={team} value={`evaluation/${team}`}>{`evaluation: ${team}`}</option>
+            <option key={team} value={`evaluation/${team}`}>{`evaluation: ${toVisible(team)}`}</option>
           ))}
         </select>
       </label>
@@ -237,10 +225,10 @@ function Filters({
       {select("blamed", "blamed", page.roles)}
       <RangeField name="step" label="steps" />
       <RangeField name="reward" label="reward" />
-      {flag("failed", "failed")}
-      {flag("truncated", "cut off")}
-      {flag("disagree", "judge disagrees")}
-      {flag("dropped", "dropped")}
+      <Toggle name="failed" isOn={query.get("failed") === "true"} label="failed" />
+      <Toggle name="truncated" isOn={query.get("truncated") === "true"} label="cut off" />
+      <Toggle name="disagree" isOn={query.get("disagree") === "true"} label="judge disagrees" />
+      <Toggle name="dropped" isOn={query.get("dropped") === "true"} label="dropped" />
       {filterQuery(query).size > 0 && (
         <a class="clear" href={linkTo(address.value.path)}>
           Clear
@@ -248,6 +236,11 @@ function Filters({
       )}
     </form>
   );
+}
+
+function setOrigin(value: string): void {
+  const [from = "", ...team] = value.split("/");
+  changeQuery({ from, team: team.join("/") });
 }
 
 /** Waits until nothing has been typed for a moment. */
@@ -283,6 +276,11 @@ function Search({ search }: { readonly search: RefObject<HTMLInputElement | null
   );
 }
 
+/** A bound that stands for none is not shown. */
+function shown(value: string): string {
+  return Math.abs(Number(value)) >= 1_000_000 ? "" : value;
+}
+
 function RangeField({ name, label }: { readonly name: "step" | "reward"; readonly label: string }) {
   const [low = "", high = ""] = (address.value.query.get(name) ?? "").split("~");
   const change = (from: string, to: string) => {
@@ -291,7 +289,6 @@ function RangeField({ name, label }: { readonly name: "step" | "reward"; readonl
       [name]: from === "" && to === "" ? null : `${from === "" ? all[0] : from}~${to === "" ? all[1] : to}`,
     });
   };
-  const shown = (value: string) => (Math.abs(Number(value)) >= 1_000_000 ? "" : value);
   const isSteps = name === "step";
   return (
     <span class="field range-field" role="group" aria-label={label}>

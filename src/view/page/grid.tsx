@@ -1,11 +1,13 @@
 /** The grid of one task: every candidate of every group, and beside it the one that is chosen. */
 import { useEffect, useRef } from "preact/hooks";
+import { toVisible } from "../../format.ts";
 import type { EpisodeView } from "../api.ts";
 import { address, changeQuery } from "./address.ts";
 import { Details } from "./action.tsx";
 import {
   type Candidate,
   candidatesIn,
+  colourOf,
   gridOf,
   type Group,
   largestAdvantage,
@@ -180,11 +182,11 @@ function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, on
       data-action={action.id}
       tabIndex={isCurrent ? 0 : -1}
       aria-current={isCurrent ? "true" : undefined}
-      aria-label={spoken(candidate)}
-      title={dropped ?? edge?.reason}
+      title={toVisible(dropped ?? edge?.reason ?? "")}
       onClick={() => onChoose(candidate)}
       style={colourOf(action.advantage, largest)}
     >
+      <span class="only-read">{spoken(candidate)}</span>
       <span class="star" aria-hidden="true">
         {isChosen && !isAlone ? "★" : ""}
       </span>
@@ -214,13 +216,6 @@ function Figure({ name, value }: { readonly name: string; readonly value: number
   );
 }
 
-/** Diverging from the card's colour: blue for what is reinforced, orange for what is not; the sign is text, too. */
-export function colourOf(advantage: number | null, largest: number): Record<string, string> {
-  if (advantage === null || advantage === 0 || largest === 0) return {};
-  const share = Math.round(8 + (42 * Math.abs(advantage)) / largest);
-  return { "--tint": `var(--${advantage > 0 ? "plus" : "minus"})`, "--share": `${share}%` };
-}
-
 function spoken({ action, edge, isChosen, dropped }: Candidate): string {
   const parts = [
     nameOf(action),
@@ -229,7 +224,7 @@ function spoken({ action, edge, isChosen, dropped }: Candidate): string {
     `local ${figure(edge?.local)}`,
     edge?.judge === null || edge === null ? "" : `judge ${figure(edge.judge)}`,
     `advantage ${signed(action.advantage)}`,
-    dropped === null ? "" : `dropped: ${dropped}`,
+    dropped === null ? "" : `dropped: ${toVisible(dropped)}`,
   ];
   return parts.filter((part) => part !== "").join(", ");
 }

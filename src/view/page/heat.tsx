@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { toVisible } from "../../format.ts";
 import type { ActionView, TokenView } from "../api.ts";
 import { address, changeQuery } from "./address.ts";
-import { colourOf } from "./grid.tsx";
+import { colourOf } from "./candidates.ts";
 import { figure, percent, signed } from "./text.tsx";
 
 const measures = ["log-probability", "entropy", "advantage"] as const;

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { toVisible } from "../../format.ts";
 import type { RunPage } from "../api.ts";
 import { address, go, linkTo } from "./address.ts";
 import { Compare, CurvesOf } from "./curves.tsx";
@@ -17,7 +18,7 @@ function Page() {
   const run = path[0] === "runs" ? path[1] : undefined;
   const where = run === undefined ? path[0] : path.slice(1).join(" · ");
   useEffect(() => {
-    document.title = where === undefined || where === "" ? "Troupe" : `${where} · Troupe`;
+    document.title = where === undefined || where === "" ? "Troupe" : `${toVisible(where)} · Troupe`;
   }, [where]);
   useKeys("Everywhere", [
     { keys: "g r", label: "go to the runs", run: () => go(linkTo([])) },

@@ -14,7 +14,12 @@ export function Plot({ panel, stepName }: { readonly panel: Panel; readonly step
     colour: colourAt(index),
     points,
   }));
-  const drawn = stepChart(panel.title, lines, panel.isShare, stepName);
+  const whole = stepChart(panel.title, lines, panel.isShare, stepName);
+  const labelOf = (at: number) => (panel.isShare ? `${Math.round(100 * at)} %` : figure(at));
+  const drawn = {
+    ...whole,
+    y: { ...whole.y, ticks: whole.y.ticks.map(({ at: y }) => ({ at: y, label: labelOf(y) })) },
+  };
   const { width, height, parts, frame } = lineChart(drawn, size);
   const [at, setAt] = useState<number | null>(null);
   const picture = useRef<SVGSVGElement>(null);
@@ -42,7 +47,7 @@ export function Plot({ panel, stepName }: { readonly panel: Panel; readonly step
   };
   const show = panel.isShare ? percent : figure;
   return (
-    <figure
+    <div
       class="card plot"
       tabIndex={0}
       role="group"
@@ -52,12 +57,12 @@ export function Plot({ panel, stepName }: { readonly panel: Panel; readonly step
       onPointerMove={point}
       onPointerLeave={() => setAt(null)}
     >
-      <figcaption>
-        <h3>
+      <div class="plot-head">
+        <h2>
           <Words text={panel.title} />
-        </h3>
+        </h2>
         <span class="soft">{panel.note}</span>
-      </figcaption>
+      </div>
       <svg ref={picture} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={drawn.spoken}>
         <g dangerouslySetInnerHTML={{ __html: render(parts) }} />
         {at !== null && (
@@ -93,6 +98,6 @@ export function Plot({ panel, stepName }: { readonly panel: Panel; readonly step
           </>
         )}
       </div>
-    </figure>
+    </div>
   );
 }

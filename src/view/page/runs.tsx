@@ -1,8 +1,9 @@
 /** The runs that the viewer was given: open one, or choose several to compare. */
 import { useState } from "preact/hooks";
+import { toVisible } from "../../format.ts";
 import type { RunLine } from "../api.ts";
 import { go, linkTo } from "./address.ts";
-import { live, useAnswer } from "./data.ts";
+import { exported, live, useAnswer } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { percent, Problem, Words } from "./text.tsx";
 
@@ -39,6 +40,11 @@ export function Runs() {
           Compare {chosen.length < 2 ? "" : chosen.length}
         </button>
       </div>
+      {exported?.leftOut.map((sentence) => (
+        <p key={sentence} class="soft">
+          <Words text={sentence} most={2000} />
+        </p>
+      ))}
       {count === 0 && <p class="empty">There is no run here. `troupe train` makes one.</p>}
       <ul class="runs">
         {runs.map((line, index) => (
@@ -77,7 +83,12 @@ function Line({ line, index, isChosen, onToggle, onPoint }: LineProps) {
   const { run, recipe, environment, algorithm, seed, step, steps, success, problem } = line;
   return (
     <li class="run-line">
-      <input type="checkbox" checked={isChosen} onChange={onToggle} aria-label={`Choose ${run} to compare`} />
+      <input
+        type="checkbox"
+        checked={isChosen}
+        onChange={onToggle}
+        aria-label={`Choose ${toVisible(run)} to compare`}
+      />
       <a data-run={index} href={linkTo(["runs", run])} onFocus={onPoint}>
         <span class="run-name">
           <Words text={run} />

@@ -73,10 +73,21 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
     );
     return charts.map((panel) => ({ ...panel, isShare, ...(note === undefined ? {} : { note }) }));
   });
-  return [...success, ...figures].filter(({ lines }) => lines.length > 0);
+  return [...success, ...figures].filter(({ lines }) => lines.length > 0).map(inRange);
+}
+
+/** The interval of a mean of few shares may reach beyond what a share can be. */
+function inRange(panel: Panel): Panel {
+  if (!panel.isShare) return panel;
+  return { ...panel, lines: panel.lines.map((line) => ({ ...line, points: line.points.map(within) })) };
 }
 
 type Group = { readonly name: string; readonly runs: readonly Shown[] };
+
+function within({ interval, ...point }: Point): Point {
+  if (interval === undefined) return point;
+  return { ...point, interval: { low: Math.max(0, interval.low), high: Math.min(1, interval.high) } };
+}
 
 function groupsOf(runs: readonly Shown[], isMean: boolean): Group[] {
   if (!isMean) return runs.map((run) => ({ name: run.line.run, runs: [run] }));

@@ -31,7 +31,9 @@ export function Lines({ text, name }: { readonly text: string; readonly name: st
 
 /** Three significant digits; a missing number is a dash. */
 export function figure(value: number | null | undefined): string {
-  return value === null || value === undefined ? "–" : showNumber(value).replace("-", "−");
+  if (value === null || value === undefined) return "–";
+  const digits = showNumber(value);
+  return (digits.includes("e") ? digits : String(Number(digits))).replace("-", "−");
 }
 
 /** With a sign, always: `+0.3`, `−0.12`, `0`. */
@@ -56,11 +58,12 @@ export function Problem({ text }: { readonly text: string }) {
 /** Copies a command; what the button says tells whether it worked. */
 export function Copy({ text }: { readonly text: string }) {
   const [said, setSaid] = useState("Copy");
-  const copy = () =>
+  const copy = () => {
     navigator.clipboard.writeText(text).then(
       () => setSaid("Copied"),
       () => setSaid("Select and copy it"),
     );
+  };
   return (
     <span class="command">
       <code>

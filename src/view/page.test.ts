@@ -1,0 +1,232 @@
+/** The page in a browser: what is hostile stays text, keys are enough, and it can be read by a screen reader. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listenAt } from "../calls/listen.ts";
+import { isPresent } from "../present.ts";
+import type { Change, ReplayEvent, ReplayRequest } from "./api.ts";
+import { pageHtml } from "./bundle.ts";
+import { answerFrom } from "./page/exported.ts";
+import { episodeCount, hostile, hostileExport, runName } from "./testing/exported.ts";
+
+const places = [process.env["TROUPE_CHROMIUM"], "/usr/bin/chromium", "/usr/bin/google-chrome"];
+const executables = await Promise.all(
+  places.map(async (place) => (place !== undefined && (await isPresent(place)) ? place : null)),
+);
+const executablePath = executables.find((place) => place !== null);
+
+const views = {
+  runs: "#/",
+  curves: `#/runs/${encodeURIComponent(runName)}`,
+  compare: `#/compare?runs=${encodeURIComponent(`${runName},other`)}`,
+  recipe: `#/runs/${encodeURIComponent(runName)}/recipe`,
+  episodes: `#/runs/${encodeURIComponent(runName)}/episodes`,
+  grid: episodeAt(""),
+  action: episodeAt("?action=%2Fscout%2F0&with=%2Fscout%2F1"),
+  board: episodeAt("?view=board&node=0"),
+};
+
+function episodeAt(query: string): string {
+  return `#/runs/${encodeURIComponent(runName)}/episode/${encodeURIComponent(`train/1/${hostile}`)}${query}`;
+}
+
+describe.skipIf(executablePath === undefined)(
+  `in Chromium${executablePath === undefined ? " (it is not there)" : ""}`,
+  () => {
+    let browser: Browser;
+    let file: string;
+
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: executablePath ?? "", args: ["--no-sandbox"] });
+      const place = join(tmpdir(), `troupe-page-${process.pid}.html`);
+      writeFileSync(place, await pageHtml(hostileExport()));
+      file = pathToFileURL(place).href;
+    });
+    afterAll(() => browser.close());
+
+    /** Hands over a page on which nothing went wrong: no error, no dialog, no question to any network. */
+    async function withPage(
+      options: Parameters<Browser["newContext"]>[0],
+      use: (page: Page) => Promise<void>,
+    ): Promise<void> {
+      const context: BrowserContext = await browser.newContext(options);
+      const page = await context.newPage();
+      const wrong: string[] = [];
+      page.on("pageerror", ({ message }) => wrong.push(message));
+      page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+      page.on("dialog", (dialog) => void dialog.dismiss().then(() => wrong.push("a dialog")));
+      page.on("request", (request) => {
+        if (!/^(file|data|blob):/.test(request.url())) wrong.push(request.url());
+      });
+      await use(page);
+      expect(await page.evaluate("globalThis.wasRun")).toBeUndefined();
+      expect(wrong).toEqual([]);
+      await context.close();
+    }
+
+    async function show(page: Page, view: keyof typeof views): Promise<void> {
+      await page.goto(file + views[view]);
+      await page.locator("main .loading").waitFor({ state: "detached" });
+      await page.locator("main h1").first().waitFor();
+    }
+
+    it.each(Object.keys(views) as (keyof typeof views)[])("hostile text is text: %s", async (view) => {
+      await withPage({ viewport: { width: 1400, height: 850 } }, async (page) => {
+        await show(page, view);
+        // What the page itself has: the brand's icon is a link, and no view has a picture or a program.
+        expect(
+          await page.locator("main img, main script, main iframe, main a[href^='javascript']").count(),
+        ).toBe(0);
+        const text = await page.locator("body").innerText();
+        expect(text).not.toMatch(/[\u202E\u001B\u0000]/);
+        if (view !== "episodes") expect(text).toContain(String.raw`\u{202e}gnp.exe\u{1b}[31m\u{0}`);
+      });
+    });
+
+    it.each([
+      [1400, "light"],
+      [400, "light"],
+      [1400, "dark"],
+      [400, "dark"],
+    ] as const)(
+      "nothing is wider than a screen of %d pixels, and all is readable: %s",
+      async (width, colorScheme) => {
+        await withPage({ viewport: { width, height: 850 }, colorScheme }, async (page) => {
+          const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+          const found: string[] = [];
+          for (const view of Object.keys(views) as (keyof typeof views)[]) {
+            await show(page, view);
+            expect(
+              await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
+              view,
+            ).toBeLessThanOrEqual(0);
+            await page.evaluate(axe);
+            const { violations } = await page.evaluate<{
+              violations: { id: string; nodes: { html: string }[] }[];
+            }>("axe.run(document, { resultTypes: ['violations'] })");
+            found.push(
+              ...violations.map(({ id, nodes }) => `${view}: ${id}: ${nodes[0]?.html.slice(0, 300)}`),
+            );
+          }
+          expect(found).toEqual([]);
+        });
+      },
+    );
+
+    it("keys are enough: from the list of runs to a token, a sibling and the board", async () => {
+      await withPage({ viewport: { width: 1400, height: 850 } }, async (page) => {
+        await show(page, "runs");
+        const press = async (...keys: string[]) => {
+          for (const key of keys) await page.keyboard.press(key);
+        };
+        const where = () => decodeURIComponent(page.url().replace(/.*#/, "").replaceAll("+", " "));
+        await press("Enter");
+        await page.getByRole("heading", { name: "Entropy" }).waitFor();
+        await press("g", "e");
+        await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").first().waitFor();
+        expect(
+          await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count(),
+        ).toBeLessThan(60);
+        expect(await page.locator(".count").innerText()).toBe(`${episodeCount} episodes`);
+        await press("j", "k", "Enter");
+        await page.getByRole("grid").waitFor();
+        expect(where()).toContain("/episode/train/1/");
+        await press("ArrowDown");
+        expect(where()).toContain("action=/scout/1");
+        await press("ArrowUp", "ArrowRight");
+        expect(where()).toContain("action=0/planner");
+        expect(await page.evaluate("document.activeElement.classList.contains('candidate')")).toBe(true);
+        // The first sibling's text is too long to mark what differs.
+        await press("c", "c");
+        await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
+        expect(await page.locator(".pair mark").count()).toBeGreaterThan(0);
+        await page.locator(".heat").focus();
+        await press("ArrowRight");
+        expect(await page.locator(".readout").innerText()).toContain("2 of 4");
+        await press("Escape");
+        expect(where()).not.toContain("action=");
+        await press("b");
+        await page.getByRole("slider", { name: "State" }).waitFor();
+        await press("ArrowRight", "ArrowRight");
+        expect(await page.locator(".place").innerText()).toBe("3 of 5");
+        await press("?");
+        await page.getByRole("dialog", { name: "Keys" }).waitFor();
+        expect(await page.getByRole("dialog").innerText()).toContain("the next state");
+        await press("Escape", "n");
+        await page.getByRole("heading", { name: "train/1/1" }).waitFor();
+        await press("u");
+        await press("/");
+        await page.keyboard.type("needle");
+        await page.locator(".found").first().waitFor();
+        expect(where()).toContain("text=needle");
+        expect(await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count()).toBe(1);
+      });
+    });
+
+    it("the address has the view, and the theme stays", async () => {
+      await withPage({ viewport: { width: 1400, height: 850 }, colorScheme: "light" }, async (page) => {
+        await show(page, "action");
+        await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
+        const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+        const light = await background();
+        await page.keyboard.press("t");
+        await page.keyboard.press("t");
+        const dark = await background();
+        expect(dark).not.toBe(light);
+        await page.reload();
+        await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
+        expect(await background()).toBe(dark);
+      });
+    });
+
+    it("replays stream in, and a run that trains is live", async () => {
+      const data = hostileExport();
+      const asked: ReplayRequest[] = [];
+      const server: Server = createServer((request, response) => {
+        const send = (value: unknown) => response.end(JSON.stringify(value));
+        const path = request.url ?? "/";
+        if (path === "/")
+          return void pageHtml().then((html) => response.setHeader("content-type", "text/html").end(html));
+        if (path === "/api/changes") {
+          const { index } = Object.values(data.pages)[0] ?? {
+            index: { episodes: 0, indexed: 0, actions: 0 },
+          };
+          const change: Change = { run: runName, step: 31, state: "training", index };
+          response.setHeader("content-type", "text/event-stream");
+          return void response.write(`data: ${JSON.stringify(change)}\n\n`);
+        }
+        if (request.method !== "POST") return void send(answerFrom(data, path));
+        let body = "";
+        request.on("data", (part: Buffer) => (body += part.toString()));
+        request.on("end", () => {
+          asked.push(JSON.parse(body) as ReplayRequest);
+          const episode = data.episodes[runName]?.["train/1/1"];
+          const events: (ReplayEvent | undefined)[] = [
+            { type: "loading", step: 30 },
+            episode && { type: "episode", sample: 0, episode },
+            { type: "done", samples: 1, success: { mean: 1, low: 0.2, high: 1 }, score: 1 },
+          ];
+          for (const event of events) response.write(`${JSON.stringify(event)}\n`);
+          response.end();
+        });
+      });
+      const url = await listenAt(server, { host: "127.0.0.1", port: 0 });
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(`${url}/${views.action}`);
+      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Replay greedily" }).click();
+      await page.getByText("✓ success").waitFor();
+      await page.getByText("Weights of step 30.").waitFor();
+      expect(asked).toEqual([{ episode: `train/1/${hostile}`, node: "", samples: 1, greedy: true }]);
+      await context.close();
+      server.closeAllConnections();
+      server.close();
+    });
+  },
+);
