@@ -1,8 +1,8 @@
 /** The report as one self-contained HTML page: charts are inline SVG, there are no scripts. */
 import { showDuration, showLarge } from "../../format.ts";
-import type { Chart } from "../../charts/chart.ts";
 import { type Child, element, type Markup } from "../../charts/markup.ts";
-import { inline, page, svgFile } from "../../charts/page.ts";
+import { page } from "../../charts/page.ts";
+import { figure, panels, section } from "../../charts/parts.ts";
 import { colourOf, learningCurves, seriesChart, successBars } from "./charts.ts";
 import type { Summary } from "./summary.ts";
 import { seriesOf, spentOf } from "./summary.ts";
@@ -119,16 +119,6 @@ function curves(summary: Summary): Child {
   return section("Learning curves", note, panels(charts));
 }
 
-/**
- * A chart with a link to it as a file of its own, in the page itself.
- * @param what of the file's name, after the title
- */
-function figure(title: string, what: string, chart: Chart): Markup {
-  const href = `data:image/svg+xml;base64,${Buffer.from(svgFile(chart)).toString("base64")}`;
-  const link = element("a", { class: "note", download: `${title}, ${what}.svg`, href }, "SVG");
-  return card(title, inline(chart), link);
-}
-
 function measures(summary: Summary): Child {
   const tables = measureTables(summary);
   if (tables.length === 0) return null;
@@ -169,18 +159,6 @@ function origin(summary: Summary): Child {
       text.sessionTexts(record).map((each) => element("p", { class: "note" }, each)),
     ),
   );
-}
-
-function section(title: string, note: string, ...children: readonly Child[]): Markup {
-  return element("section", {}, element("h2", {}, title), element("p", { class: "note" }, note), children);
-}
-
-function panels(cards: readonly Markup[]): Markup {
-  return element("div", { class: "panels" }, cards);
-}
-
-function card(title: string, ...children: readonly Child[]): Markup {
-  return element("div", { class: "card" }, element("h3", {}, title), children);
 }
 
 function tableCards(summary: Summary, tables: readonly Table[]): Markup[] {

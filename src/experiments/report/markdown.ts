@@ -1,4 +1,5 @@
 /** The report as Markdown. */
+import { literal, markdownTable } from "../../charts/parts.ts";
 import type { Summary } from "./summary.ts";
 import { seriesOf } from "./summary.ts";
 import {
@@ -67,16 +68,12 @@ function seriesParts(summary: Summary): string[] {
   ]);
 }
 
-/** Columns are padded with blanks, so that the source is readable. */
 function table({ titles, rows }: Table): string {
   if (rows.length === 0) return "";
-  const cells = [titles.map(literal), ...rows.map((row) => row.map(cellText))].map((row) => row.map(escaped));
-  const widths = titles.map((_, index) => Math.max(3, ...cells.map((row) => row[index]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${widths.map((width, index) => (row[index] ?? "").padEnd(width)).join(" | ")} |`;
-  const rule = widths.map((width) => "-".repeat(width));
-  const [head = [], ...body] = cells;
-  return [line(head), line(rule), ...body.map(line)].join("\n");
+  return markdownTable(
+    titles,
+    rows.map((row) => row.map(cellText)),
+  );
 }
 
 function cellText(cell: Cell): string {
@@ -88,15 +85,6 @@ function cellText(cell: Cell): string {
   if (mean === "") return flag;
   const parts = [isBest ? `**${mean}**` : mean, `(${range})`, difference, flag];
   return parts.filter((part) => part !== "").join(" ");
-}
-
-/** Titles are text, not markup. */
-function literal(title: string): string {
-  return title.replaceAll(/[\\`*_<[\]]/g, String.raw`\$&`).replaceAll("\n", " ");
-}
-
-function escaped(cell: string): string {
-  return cell.replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
 function list(lines: readonly string[]): string {
