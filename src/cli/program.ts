@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { command } from "../command-line.ts";
 import { showLines } from "../format.ts";
 import { didYouMean } from "../nearest.ts";
+import { auditCommand } from "./audit.ts";
 import { checkCommand } from "./check/check.ts";
 import { clusterCommand } from "./cluster.ts";
 import { coachCommand } from "./coach.ts";
@@ -45,6 +46,7 @@ const commands = [
   viewCommand,
   replayCommand,
   rescoreCommand,
+  auditCommand,
   tasksCommand,
   scoreCommand,
   dataCommand,

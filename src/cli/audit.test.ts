@@ -1,0 +1,101 @@
+/** `troupe audit` as a user runs it, on a run of a few seconds. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { auditSchema, type AuditedRun } from "../audit/records.ts";
+import { runCommand, type Outcome } from "./testing/command.ts";
+
+const recipe = (name: string, algorithm: string) => `name: ${name}
+environment: { name: plan-path, size: 3 }
+team:
+  roles: { scout: { policy: shared, prompt: "" }, planner: { policy: shared, prompt: "", memory: conversation } }
+  phases: [[scout], [planner]]
+  turns: 2
+policies: { shared: { model: { preset: nano } } }
+algorithm: ${algorithm}
+warmStart: { steps: 4, demonstrationsPerStep: 8, learningRate: 0.003 }
+train: { steps: 3, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 }
+evaluation: { tasks: 5 }
+checkpoint: { every: 2, keep: 5 }
+record: { training: { perStep: all } }
+engine: { threads: 1 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-audited-"));
+  await writeFile(join(cwd, "tree.yaml"), recipe("tree", "{ name: magrpo, samples: 2 }"));
+  await writeFile(join(cwd, "lone.yaml"), recipe("lone", "{ name: reinforce, samples: 1 }"));
+  for (const file of ["tree.yaml", "lone.yaml"]) {
+    const { code, stderr } = await runCommand(["train", file], { cwd });
+    if (code !== 0) throw new Error(stderr);
+  }
+}, 120_000);
+afterAll(() => rm(cwd, { recursive: true }));
+
+const run = (...args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd });
+const few = ["--decisions", "9", "--continuations", "4"];
+
+async function audited(...args: readonly string[]): Promise<AuditedRun> {
+  const { stdout, stderr, code } = await run("audit", ...args, ...few, "--json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const [only] = auditSchema.parse(JSON.parse(stdout)).runs;
+  if (only === undefined) throw new Error(stdout);
+  return only;
+}
+
+it("continues the newest step that follows a checkpoint, with the weights that sampled it", async () => {
+  const found = await audited("tree");
+  // Steps 5 to 7 are of reinforcement; checkpoints are after 4, 6 and 7.
+  expect(found).toMatchObject({ step: 7, checkpoint: 6, failed: 0, decisions: { audited: 9, lost: 0 } });
+  expect(found.sameWeights).toBe(found.candidates);
+  const names = found.credits.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["magrpo, as recorded", "at-grpo", "grpo", "reward"]));
+  expect(found.omitted.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["ppo", "iac", "maac", "reinforce-plus-plus"]),
+  );
+  for (const { candidates } of found.audited)
+    for (const { value, interval, credits } of candidates) {
+      expect(interval.low).toBeLessThanOrEqual(value);
+      expect(interval.high).toBeGreaterThanOrEqual(value);
+      expect(Object.keys(credits)).toEqual(expect.arrayContaining(["magrpo, as recorded", "reward"]));
+    }
+});
+
+it("gives the same numbers for the same seed, and others for another", async () => {
+  expect(await audited("tree", "--seed", "3")).toEqual(await audited("tree", "--seed", "3"));
+  expect((await audited("tree", "--seed", "4")).audited).not.toEqual(
+    (await audited("tree", "--seed", "3")).audited,
+  );
+});
+
+it("says when other weights sampled the decisions", async () => {
+  const found = await audited("tree", "--step", "5");
+  expect(found).toMatchObject({ step: 5, checkpoint: 4, sameWeights: found.candidates });
+  const later = await audited(join("runs", "tree", "checkpoints", "step-7"), "--step", "6");
+  expect(later).toMatchObject({ step: 6, checkpoint: 7, sameWeights: 0 });
+});
+
+it("writes a report", async () => {
+  const { stdout, code } = await run("audit", "tree", ...few, "--out", "reports");
+  expect(code).toBe(0);
+  expect(stdout).toContain("a perfect credit");
+  expect((await readdir(join(cwd, "reports"))).toSorted()).toEqual(["audit.html", "audit.json", "audit.md"]);
+  const text = await readFile(join(cwd, "reports", "audit.md"), "utf8");
+  expect(text).toContain("## tree: plan-path, magrpo");
+  expect(text).toContain("troupe audit tree --decisions 9 --continuations 4 --seed 0 --out reports");
+  expect(await readFile(join(cwd, "reports", "audit.html"), "utf8")).toContain("<svg");
+});
+
+it("says why a run cannot be audited, and what to do", async () => {
+  const lone = await run("audit", "lone");
+  expect(lone.code).toBe(2);
+  expect(lone.stderr).toMatch(
+    /of lone, no role sampled several actions from one state\. Audit another step, or a run whose/,
+  );
+  const missing = await run("audit", "tree", "--step", "99");
+  expect(missing.stderr).toMatch(
+    /keeps no training episodes of step 99; it keeps those of the steps 5, 6, 7/,
+  );
+});

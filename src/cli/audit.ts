@@ -1,0 +1,137 @@
+/** `troupe audit RUN…`: continues recorded decisions and compares their true values with the credit that they were given. */
+import { basename, isAbsolute } from "node:path";
+import { Command } from "commander";
+import { auditRun, chooseStep, type AuditSetting } from "../audit/audit.ts";
+import { agreementTable, factsOf, writeAudit } from "../audit/report.ts";
+import { auditVersion, type AuditedRun } from "../audit/records.ts";
+import { runsFolder, shellWord } from "../command-line.ts";
+import { TroupeError } from "../errors.ts";
+import { checkpointSteps } from "../runs/checkpoints.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { readEpisodeIndex } from "../runs/read-episodes.ts";
+import { withServices } from "../train/services.ts";
+import { openSavedRun, type SavedRun } from "../train/weights.ts";
+import { wholeNumber } from "./arguments.ts";
+import { findPlace } from "./places.ts";
+import { printJson, printLines, printNote } from "./print.ts";
+import { tableLines, terminalWidth } from "./table.ts";
+import { withTrainedTeam } from "./trained-team.ts";
+
+interface AuditArguments extends Pick<AuditSetting, "decisions" | "continuations" | "seed"> {
+  readonly step?: number;
+  readonly runs: string;
+  readonly out?: string;
+  readonly json?: boolean;
+}
+
+export function auditCommand(): Command {
+  return new Command("audit")
+    .description("measure how well the credit of recorded actions agrees with their true values")
+    .argument("<run...>", "names or folders of runs, or folders of their checkpoints")
+    .option(
+      "--step <number>",
+      "audit the training episodes of this step (default: the newest that follows a checkpoint)",
+      wholeNumber(1),
+    )
+    .option("--decisions <number>", "most decisions, spread over roles and turns", wholeNumber(1), 100)
+    .option("--continuations <number>", "episodes played from each candidate", wholeNumber(2), 16)
+    .option("--seed <number>", "random seed of the sample and the continuations", wholeNumber(0), 0)
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--out <folder>", "also write audit.md, audit.html and audit.json there")
+    .option("--json", "print one JSON document")
+    .action(async (given: string[], options: AuditArguments) => {
+      const runs: AuditedRun[] = [];
+      for (const one of given) runs.push(await audited(one, options));
+      const record = { schema_version: auditVersion, command: commandOf(given, options), runs } as const;
+      const written = options.out === undefined ? [] : await writeAudit(record, options.out, "audit");
+      if (options.json === true) return printJson(record);
+      printLines([...runs.flatMap(auditLines), ...written.map((file) => `wrote ${file}`)]);
+    });
+}
+
+async function audited(given: string, options: AuditArguments): Promise<AuditedRun> {
+  const place = await findPlace(given, options.runs);
+  if (place.kind !== "run")
+    throw new TroupeError("bad_arguments", `${given} is not a run: it has no episodes to audit`);
+  const { step, run } = await chosenStep(place.run, given, options.step);
+  const checkpoint = run.checkpoint?.directory ?? given;
+  const choice = { runs: options.runs, overrides: ["judge=null"] };
+  return withTrainedTeam(checkpoint, choice, (trained) =>
+    withServices(
+      (services) =>
+        auditRun({
+          ...trained,
+          run,
+          services,
+          versionOf: (role) => trained.weights[role]?.from?.saved.version,
+          step,
+          decisions: options.decisions,
+          continuations: options.continuations,
+          seed: options.seed,
+          onProgress: progressOf(run.name),
+        }),
+      run.directory,
+    ),
+  );
+}
+
+/** The step, and the run with the checkpoint that its decisions are continued with. */
+async function chosenStep(
+  run: SavedRun,
+  given: string,
+  wanted: number | undefined,
+): Promise<{ readonly step: number; readonly run: SavedRun }> {
+  const { checkpoints } = layoutOf(run.directory);
+  const entries = await readEpisodeIndex(run.directory);
+  const steps = new Set(entries.filter(({ evaluation }) => evaluation === undefined).map(({ step }) => step));
+  const recorded = [...steps].filter((step) => wanted === undefined || step === wanted);
+  const isGiven = run.checkpoint !== null && basename(given) === basename(run.checkpoint.directory);
+  const saved =
+    isGiven && run.checkpoint !== null ? [run.checkpoint.state.step] : await checkpointSteps(checkpoints);
+  const chosen = chooseStep(recorded, saved);
+  if (chosen !== null)
+    return {
+      step: chosen.step,
+      run: await openSavedRun(run.directory, `${checkpoints}/step-${chosen.checkpoint}`),
+    };
+  const problem =
+    saved.length === 0
+      ? "has no checkpoint to continue with"
+      : `keeps no training episodes${wanted === undefined ? "" : ` of step ${wanted}`}`;
+  const kept = steps.size === 0 ? "none" : `those of the steps ${[...steps].join(", ")}`;
+  throw new TroupeError(
+    "bad_arguments",
+    `${run.directory} ${problem}; it keeps ${kept}. \`record.training.perStep: all\` in its recipe keeps all, and ` +
+      "`checkpoint.every` and `checkpoint.keep` say which checkpoints stay.",
+  );
+}
+
+const pause = 10_000;
+
+/** A line at most every ten seconds. */
+function progressOf(run: string): NonNullable<AuditSetting["onProgress"]> {
+  let last = performance.now();
+  return (done, of) => {
+    const now = performance.now();
+    if (now - last < pause) return;
+    last = now;
+    printNote(`${run}: ${done} of ${of} decisions continued`);
+  };
+}
+
+function auditLines(run: AuditedRun): string[] {
+  const { titles, rows } = agreementTable(run);
+  const columns = titles.map((title, index) => ({ title, ...(index > 3 ? { leftOut: 10 - index } : {}) }));
+  return [run.run, ...factsOf(run), "", ...tableLines(columns, rows, terminalWidth()), ""];
+}
+
+/** The command that makes the report, without folders of this machine. */
+function commandOf(given: readonly string[], options: AuditArguments): string {
+  const { step, decisions, continuations, seed, out } = options;
+  const places = given.map((one) => shellWord(isAbsolute(one) ? basename(one) : one));
+  const folder = out === undefined ? undefined : isAbsolute(out) ? basename(out) : out;
+  const chosen = Object.entries({ step, decisions, continuations, seed, out: folder }).flatMap(
+    ([name, value]) => (value === undefined ? [] : [`--${name}`, shellWord(String(value))]),
+  );
+  return ["troupe audit", ...places, ...chosen].join(" ");
+}
