@@ -26,7 +26,7 @@ export async function writeAudit(
 ): Promise<readonly string[]> {
   const record = auditSchema.parse(given);
   const files = {
-    [`${name}.json`]: `${JSON.stringify(record, shortened, 1)}\n`,
+    [`${name}.json`]: `${JSON.stringify(record, shortened)}\n`,
     [`${name}.md`]: markdownOf(record, `${name}.html`),
     [`${name}.html`]: htmlOf(record),
   };
@@ -37,7 +37,7 @@ export async function writeAudit(
 
 /** More digits than any estimate has. */
 function shortened(_: string, value: unknown): unknown {
-  return typeof value === "number" ? Number(value.toPrecision(6)) : value;
+  return typeof value === "number" ? Number(value.toPrecision(5)) : value;
 }
 
 // Tables, for people and for both pages.
@@ -147,12 +147,15 @@ const lead =
 const legend =
   "All numbers are about differences between candidates of the same decision, with 95 % intervals from resampled episodes. " +
   "r: correlation of credit and estimated value. A perfect credit would not have 1, because the estimate is noisy; r corrected is r " +
-  "divided by what a perfect credit would have. Right sign: candidates that are clearly better or worse than their siblings and " +
-  "whose credit says so; ½ for a credit of 0, so that 50 % is chance. Worth of a unit: the score that one unit of credit stands " +
-  "for, 1 for a calibrated credit in units of the score. “One continuation” and “half of the continuations” are the mean score of so many, " +
-  "minus the siblings', compared with the others: an unbiased credit with that much noise.";
+  "divided by what a perfect credit would have. Right sign: of the candidates that are clearly better or worse than their siblings, " +
+  "those whose credit says so; a credit of 0 counts half, so that 50 % is chance. Worth of a unit: the score that one unit of credit stands " +
+  "for, 1 for a credit in units of the score without noise of its own. “One continuation” and “half of the continuations” are the mean " +
+  "score of so many, minus the siblings', compared with the other continuations: an unbiased credit with that much noise. Algorithms other than the run's are applied with " +
+  "their default options to the episodes as the run sampled them; where trajectories branch below an action, those that compare " +
+  "trajectories take the first.";
 
-const sliceLegend = "r corrected, by role and turn. Without an interval: too few episodes for one.";
+const sliceLegend =
+  "r corrected, by role and turn. Without an interval: too few episodes, or values too close, for one.";
 
 const calibrationLegend =
   "Candidates with similar credit together: mean credit across, mean value up, both minus the decision's mean. A useful credit rises.";
