@@ -48,12 +48,18 @@ export interface Grouping {
   readonly sampleKey: (placed: PlacedAction) => string;
   /** Actions with the same key belong in one minibatch. Absent: those of a group. */
   readonly minibatchKey?: (placed: PlacedAction) => string;
-  /** Absent: a group lies within one task. */
-  readonly spans?: "batch";
+  /**
+   * `batch`: over the tasks of a step. `run`: also over its steps; the group's baseline continues where the step before left
+   * it. Absent: a group lies within one task.
+   */
+  readonly spans?: "batch" | "run";
 }
 
-/** b, what is subtracted: one number for each return of a group, in their order. Returns have one entry per sample. */
-export type Baseline = (returns: readonly number[]) => readonly number[];
+/**
+ * b, what is subtracted: one number for each return of a group, in their order. Returns have one entry per sample.
+ * @param before of a group that spans the run: what its baseline had come to before these
+ */
+export type Baseline = (returns: readonly number[], before?: number) => readonly number[];
 /** F, what the differences of a group are divided by; finite and above zero. */
 export type Scale = (returns: readonly number[]) => number;
 
@@ -144,7 +150,15 @@ export interface Selection {
   readonly refills: number;
   /** Actions cut off by their length limit: `mask` uses them in their group's statistics only. */
   readonly truncated: "train" | "mask";
+  /** Samples of a group that are compared and trained, those whose returns vary most (PODS). Absent: all. */
+  readonly downSample?: number;
 }
+
+/**
+ * Why an action of a trained role is in no group's statistics and in no update: its return is not among those of its group
+ * that vary most, or it was sampled for the value of an action before it (`SamplingScheme.replay`).
+ */
+export type LeftOut = "down-sampled" | "replay";
 
 /** DAPO's soft over-long penalty; lengths in tokens. */
 export interface Overlong {
@@ -194,6 +208,8 @@ export interface Signals {
   readonly values?: (action: Action) => Float32Array | undefined;
   /** The current β, by policy. Absent: the term's own coefficient. */
   readonly klCoefficient?: (policy: string) => number;
+  /** Of groups that span the run: what their baselines came to in the steps before. Absent: 0. */
+  readonly baselines?: Readonly<Record<string, number>>;
 }
 
 export interface CreditedAction extends PlacedAction {
@@ -204,6 +220,8 @@ export interface CreditedAction extends PlacedAction {
   readonly weight: number;
   /** null: depends on a missing reward. Such an action trains nothing and is in no statistic; its advantages are 0. */
   readonly return: number | null;
+  /** Its advantages are then 0. Absent: it trains, unless it is frozen, masked or lacks its return. */
+  readonly leftOut?: LeftOut;
   /** The return before KL was charged; NaN if a reward is missing. */
   readonly earned: number;
   /** One per token. A frozen role's are 0. */

@@ -44,7 +44,7 @@ describe("algorithmFrom", () => {
       "another row's option",
       "gspo",
       { alpha: 1 },
-      "algorithm gspo: there is no option alpha; known: samples, standardise, clipLow, clipHigh, dualClip, kl, entropy, truncated, dynamicSampling, refills, overlong, reward",
+      "algorithm gspo: there is no option alpha; known: samples, standardise, clipLow, clipHigh, dualClip, kl, entropy, truncated, dynamicSampling, refills, downSample, overlong, reward",
     ],
     [
       "a group of one",

@@ -9,7 +9,7 @@ import type { Algorithm, AlgorithmRow } from "./algorithm.ts";
 import { iac, maac, ppo } from "./rows/actor-critic.ts";
 import { reinforce, reinforcePlusPlus } from "./rows/reinforce.ts";
 import { drGrpo, drMas, grpo, gspo, masGrpo, rloo } from "./rows/trajectories.ts";
-import { atGrpo, magrpo, mareinforce, maremax, marloo } from "./rows/trees.ts";
+import { atGrpo, c3, magrpo, mareinforce, maremax, marloo } from "./rows/trees.ts";
 
 /** By name in the recipe. */
 export const algorithms: Readonly<Record<string, AlgorithmRow>> = {
@@ -26,6 +26,7 @@ export const algorithms: Readonly<Record<string, AlgorithmRow>> = {
   mareinforce,
   marloo,
   maremax,
+  c3,
   ppo,
   iac,
   maac,

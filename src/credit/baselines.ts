@@ -3,7 +3,7 @@
  * for each, in the same order, a scale gives one for all. Both are in units of the reward, except F = 1.
  */
 import { areEqual } from "../statistics.ts";
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, Baseline } from "./algorithm.ts";
 
 /** b = 0 (REINFORCE with its reinforcement baseline left out, Williams 1992, sec. 4; MAREINFORCE in CoMLRL v1.3.2). */
 export function noBaseline(returns: readonly number[]): readonly number[] {
@@ -42,6 +42,23 @@ export function maxBaseline(returns: readonly number[]): readonly number[] {
   return returns.map(() => largest);
 }
 
+/**
+ * b_i = what b came to before R_i, then b ← γ·b + (1 − γ)·R_i, from 0 on, in the order of the samples and over all steps of a
+ * run (SPIRAL, arXiv 2506.24119, role-conditioned advantage estimation; its code, `prepare_trajectories`). Deviation: the
+ * paper moves b first and then subtracts it, which takes a share 1 − γ of each return from its own advantage; its code, as here,
+ * subtracts what b was before. @param decay γ
+ */
+export function movingBaseline(decay: number): Baseline {
+  return (returns, before = 0) => {
+    let now = before;
+    return returns.map((value) => {
+      const own = now;
+      now = decay * now + (1 - decay) * value;
+      return own;
+    });
+  };
+}
+
 /** F = 1: the difference as it is (Dr. GRPO, arXiv 2503.20783, sec. 3.2; REINFORCE, Williams 1992, sec. 4). */
 export function noScale(): number {
   return 1;
@@ -66,6 +83,22 @@ export function standardDeviation(returns: readonly number[]): number {
 
 /** Tolerance: sums of the same rewards in another order count as equal. */
 const rounding = 1e-9;
+
+/**
+ * Standard deviation (n) of what `leaveOneOutBaseline` leaves of the returns, √(σ² + 1e-8) with σ = n/(n − 1) times that of the
+ * returns (C3, arXiv 2603.06859; its code's `group_mean_std`, applied to the credit by default). As it cancels the factor n/(n − 1), the
+ * advantages are those of a comparison with the group's mean.
+ */
+export function leaveOneOutDeviation(returns: readonly number[]): number {
+  const count = returns.length;
+  if (count < 2) return Math.sqrt(least);
+  const mean = returns.reduce((sum, value) => sum + value, 0) / count;
+  const squares = returns.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return Math.sqrt((count / (count - 1)) ** 2 * (squares / count) + least);
+}
+
+/** Of C3's code: the variance of a group is at least this. */
+const least = 1e-8;
 
 /** Whether returns differ by no more than rounding. */
 export function isFlat(returns: readonly number[]): boolean {

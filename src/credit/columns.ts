@@ -1,13 +1,23 @@
 /** The functions in the table's columns, for rows of your own. */
 export {
   leaveOneOutBaseline,
+  leaveOneOutDeviation,
   maxBaseline,
   meanBaseline,
+  movingBaseline,
   noBaseline,
   noScale,
   standardDeviation,
 } from "./baselines.ts";
-export { batchGrouping, nodeGrouping, taskGrouping, taskRoleGrouping, treeGrouping } from "./groups.ts";
+export {
+  batchGrouping,
+  nodeGrouping,
+  runRoleActionGrouping,
+  runRoleGrouping,
+  taskGrouping,
+  taskRoleGrouping,
+  treeGrouping,
+} from "./groups.ts";
 export { policyGradient, ppoClip, sequenceClip, withEntropy, withKl } from "./objectives.ts";
 export {
   immediateReturn,

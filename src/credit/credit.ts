@@ -11,6 +11,7 @@ import {
   type Algorithm,
   type ComparedAction,
   type CreditedAction,
+  type LeftOut,
   missing,
   type PlacedAction,
   type Rewards,
@@ -19,9 +20,9 @@ import {
 } from "./algorithm.ts";
 import { dividesByDeviation, isFlat } from "./baselines.ts";
 import { klCoefficient } from "./kl.ts";
-import { placedActions } from "./places.ts";
+import { isReplay, placedActions } from "./places.ts";
 import { rewardsOf } from "./rewards.ts";
-import { trains } from "./selection.ts";
+import { maxVarianceSubset, trains } from "./selection.ts";
 import { importanceWeights, treeWeight, turnWeight } from "./weights.ts";
 
 /**
@@ -35,7 +36,7 @@ export function credit(
   signals: Signals = {},
 ): CreditedAction[] {
   const returned = withReturns(episodes.flatMap(placedActions), algorithm, signals);
-  const compared = withAdvantages(returned, algorithm);
+  const compared = withAdvantages(returned, algorithm, signals);
   const known = withTokens(compared, algorithm, signals);
   const whitened = whiten(known, algorithm);
   const tokensOf = new Map(whitened.map(({ action, tokens }) => [action, tokens]));
@@ -45,9 +46,10 @@ export function credit(
 /** A compared action and its return before KL was charged. */
 interface ReturnedAction extends ComparedAction {
   readonly earned: number;
+  readonly leftOut?: LeftOut;
 }
 
-type Returned = Omit<ReturnedAction, "advantage">;
+type Returned = Omit<ReturnedAction, "advantage" | "leftOut">;
 
 function withReturns(placed: readonly PlacedAction[], algorithm: Algorithm, signals: Signals): Returned[] {
   const { grouping, returns } = algorithm;
@@ -75,34 +77,64 @@ function checkedReturn(value: number, { episode, action }: PlacedAction, algorit
   );
 }
 
-/** Each action compared with its group. */
-function withAdvantages(returned: readonly Returned[], algorithm: Algorithm): ReturnedAction[] {
-  const trained = returned.filter(({ action }) => !action.frozen);
+/** Each action compared with its group. Those that replay are in none, and of a group some samples may be left out. */
+function withAdvantages(
+  returned: readonly Returned[],
+  algorithm: Algorithm,
+  { baselines = {} }: Signals,
+): ReturnedAction[] {
+  const { grouping, sampling } = algorithm;
+  const before = new Map(Object.entries(baselines));
+  const leftOut = new Map<PlacedAction, LeftOut>();
+  for (const one of returned) if (isReplay(one, sampling)) leftOut.set(one, "replay");
+  const trained = returned.filter((one) => !one.action.frozen && !leftOut.has(one));
   const advantages = new Map<PlacedAction, number>();
   for (const [key, group] of Map.groupBy(trained, (one) => one.group)) {
-    const known = group.filter((one) => !Number.isNaN(one.return));
-    const bySample = sampleAdvantages(known, key, algorithm);
-    for (const one of known) advantages.set(one, bySample.get(algorithm.grouping.sampleKey(one)) ?? 0);
+    const known = group.filter((one) => isKnown(one.return));
+    const samples = keptSamples([...samplesOf(known, key, algorithm)], algorithm);
+    const bySample = sampleAdvantages(samples, before.get(key), algorithm);
+    for (const one of known) {
+      const advantage = bySample.get(grouping.sampleKey(one));
+      advantages.set(one, advantage ?? 0);
+      if (advantage === undefined) leftOut.set(one, "down-sampled");
+    }
   }
-  return returned.map((one) => ({
-    ...one,
-    advantage: advantages.get(one) ?? (one.action.frozen ? 0 : missing),
-  }));
+  return returned.map((one) => {
+    const why = one.action.frozen || !isKnown(one.return) ? undefined : leftOut.get(one);
+    const otherwise = one.action.frozen || why !== undefined ? 0 : missing;
+    const advantage = advantages.get(one) ?? otherwise;
+    return { ...one, advantage, ...(why === undefined ? {} : { leftOut: why }) };
+  });
+}
+
+/** One action of a sample, by the sample's key. */
+type Sample = readonly [string, Returned];
+
+/** What actions earned is compared, without KL, which would otherwise decide among equals. */
+function keptSamples(
+  samples: readonly Sample[],
+  { selection: { downSample } }: Algorithm,
+): readonly Sample[] {
+  if (downSample === undefined || samples.length <= downSample) return samples;
+  const kept = maxVarianceSubset(
+    samples.map(([, one]) => one.earned),
+    downSample,
+  );
+  return kept.map((index) => samples[index] as Sample);
 }
 
 /** A = (R − b) / F over the samples of a group, by the samples' keys. */
 function sampleAdvantages(
-  group: readonly Returned[],
-  key: string,
+  samples: readonly Sample[],
+  before: number | undefined,
   algorithm: Algorithm,
 ): ReadonlyMap<string, number> {
-  const samples = [...samplesOf(group, key, algorithm)];
   // What is left of equal returns is rounding, or KL that a divisor would enlarge: AdamW would make a full step of it.
   const isUninformative = isFlat(samples.map(([, one]) => one.earned)) && dividesByDeviation(algorithm);
   const first = samples[0]?.[1].return ?? 0;
   const given = samples.map(([, one]) => one.return);
   const returns = isUninformative || isFlat(given) ? given.map(() => first) : given;
-  const baselines = algorithm.baseline(returns);
+  const baselines = algorithm.baseline(returns, before);
   const divisor = algorithm.scale(returns);
   const isRight =
     Number.isFinite(divisor) && divisor > 0 && returns.every((_, at) => Number.isFinite(baselines[at]));
@@ -116,6 +148,29 @@ function sampleAdvantages(
   return new Map(
     samples.map(([sample], at) => [sample, ((returns[at] ?? 0) - (baselines[at] ?? 0)) / divisor]),
   );
+}
+
+/**
+ * What the baselines of groups that span the run have come to after these actions, by group: for `Signals.baselines` of the
+ * next step. Those of groups without an action here stay as they were. Empty for other algorithms.
+ */
+export function baselinesAfter(
+  credited: readonly CreditedAction[],
+  { grouping, baseline }: Algorithm,
+  before: Readonly<Record<string, number>> = {},
+): Readonly<Record<string, number>> {
+  if (grouping.spans !== "run") return {};
+  const after = new Map(Object.entries(before));
+  const compared = credited.filter((one) => !one.action.frozen && one.leftOut === undefined);
+  for (const [key, group] of Map.groupBy(compared, (one) => one.group)) {
+    const returns = new Map(
+      group.flatMap((one) => (one.return === null ? [] : [[grouping.sampleKey(one), one.return] as const])),
+    );
+    // What the next return would be compared with.
+    const [next] = baseline([...returns.values(), 0], after.get(key)).slice(-1);
+    if (returns.size > 0 && next !== undefined) after.set(key, next);
+  }
+  return Object.fromEntries(after);
 }
 
 /**
@@ -159,7 +214,7 @@ function withTokens(
   algorithm: Algorithm,
   signals: Signals,
 ): TokenCredited[] {
-  const trained = compared.filter(({ action }) => !action.frozen);
+  const trained = compared.filter(({ action, leftOut }) => !action.frozen && leftOut === undefined);
   const tokens = algorithm.tokenCredit.toTokens(trained, { kl: algorithm.kl, signals });
   const known = trained
     .map((action, index) => ({ action, tokens: tokens[index] as TokenAdvantages }))
@@ -209,14 +264,15 @@ function wrongColumn({ name }: Algorithm, problem: string): TroupeError {
   return new TroupeError("bad_recipe", `The algorithm ${name} is wrong: ${problem}.`);
 }
 
-/** @param tokens undefined: the action is frozen, or depends on a missing reward */
+/** @param tokens undefined: the action is frozen, left out, or depends on a missing reward */
 function creditedAction(
   compared: ReturnedAction,
   tokens: TokenAdvantages | undefined,
   algorithm: Algorithm,
 ): CreditedAction {
-  const { action } = compared;
-  const isMissing = action.frozen ? !isKnown(compared.return) : tokens === undefined;
+  const { action, leftOut } = compared;
+  const isUnused = action.frozen || leftOut !== undefined;
+  const isMissing = isUnused ? !isKnown(compared.return) : tokens === undefined;
   const known = isMissing ? { ...compared, return: null, advantage: 0 } : compared;
   const factor = turnWeight(compared, algorithm);
   const advantages = (tokens?.advantages ?? new Float64Array(action.tokens.length)).map(
@@ -243,8 +299,8 @@ function meanOf(values: Float64Array): number | undefined {
  * Actions of the same policy with the same prompt share one Datum, in the order in which their prompts first occur; the
  * engine's sum over tokens is the algorithm's loss. A token's advantage is divided by the aggregation's divisor, which
  * counts every trainable action of the policy, including those with advantage 0: leaving these out of the data saves
- * work and changes no gradient. If KL or an entropy is part of the loss they stay, because they then have a gradient. Masked actions
- * and those without a return count nowhere. Call once per minibatch. @throws TroupeError `internal` if a required
+ * work and changes no gradient. If KL or an entropy is part of the loss they stay, because they then have a gradient. Masked
+ * actions, those left out and those without a return count nowhere. Call once per minibatch. @throws TroupeError `internal` if a required
  * reference is missing
  */
 export function toData(
@@ -252,7 +308,9 @@ export function toData(
   algorithm: Algorithm,
   signals: Signals = {},
 ): readonly Datum[] {
-  const counted = credited.filter((one) => one.return !== null && trains(one.action, algorithm));
+  const counted = credited.filter(
+    (one) => one.return !== null && one.leftOut === undefined && trains(one.action, algorithm),
+  );
   const trained = counted.filter(
     ({ advantages }) => addsToLoss(algorithm) || advantages.some((one) => one !== 0),
   );

@@ -72,3 +72,17 @@ export const batchGrouping: Grouping = {
   minibatchKey: taskGrouping.key,
   spans: "batch",
 };
+
+/**
+ * g = role, over all steps of a run: its trajectories one after the other, each of which counts once (SPIRAL, arXiv 2506.24119,
+ * whose baseline is of a game and a role; a run has one game). Deviation: in its code every actor process has baselines of its own.
+ */
+export const runRoleGrouping: Grouping = {
+  key: ({ action }) => action.role,
+  sampleKey: (placed) => JSON.stringify([placed.episode.id, taskGrouping.sampleKey(placed)]),
+  minibatchKey: taskGrouping.key,
+  spans: "run",
+};
+
+/** The same where each action has a return of its own and counts (SPIRAL, arXiv 2506.24119, has one return per trajectory). */
+export const runRoleActionGrouping: Grouping = { ...runRoleGrouping, sampleKey: batchGrouping.sampleKey };

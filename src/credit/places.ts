@@ -4,8 +4,16 @@
  * A call of a tool has no reward of its own, unless a model got it wrong or a judge gave one: it is part of the reply that
  * it leads to, shares that reply's return, and counts with it as one sample.
  */
-import type { Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
-import { childrenOf, edgesOf, nodeOf, occurrencesOf, parentOf, pathTo } from "../rollout/navigate.ts";
+import type { Episode, EpisodeEnd, EpisodeNode, SamplingScheme } from "../rollout/episode.ts";
+import {
+  childrenOf,
+  edgesOf,
+  isOnLine,
+  nodeOf,
+  occurrencesOf,
+  parentOf,
+  pathTo,
+} from "../rollout/navigate.ts";
 import type { Occurrence, PlacedAction } from "./algorithm.ts";
 
 /**
@@ -17,6 +25,11 @@ export function placedActions(episode: Episode): PlacedAction[] {
     const occurrences = occurrencesOf(episode, action);
     return occurrences.slice(0, 1).map((first) => ({ ...first, occurrences }));
   });
+}
+
+/** Whether the action was sampled for the value of one before it: not from a state of the line (`SamplingScheme.replay`). */
+export function isReplay({ action }: PlacedAction, { replay }: SamplingScheme): boolean {
+  return replay === true && !isOnLine(action.parent);
 }
 
 /** The end of the kept trajectory that contains the action (the first one if trajectories branch below it). */

@@ -1,6 +1,7 @@
 /** Selection: which actions train, which episodes dynamic sampling drops, and whether rewards matter at all. */
 import { rootKey } from "../random.ts";
 import type { Action, Episode } from "../rollout/episode.ts";
+import { mean, sum } from "../statistics.ts";
 import type { Algorithm, PlacedAction } from "./algorithm.ts";
 import { isFlat } from "./baselines.ts";
 import { drawnEpisode } from "./checks/episodes.ts";
@@ -26,6 +27,35 @@ export function knownReturns(
     .filter(({ action }) => !action.frozen)
     .map((placed) => ({ ...placed, return: algorithm.returns(placed, rewards) }))
     .filter((one) => !Number.isNaN(one.return));
+}
+
+/**
+ * Indices, in their order, of the m returns with the largest variance: the i largest and the m − i smallest for the best i
+ * (PODS, arXiv 2504.13818, max-variance down-sampling, algorithm 2), found in O(n log n). Of returns that are equal the first
+ * are taken, and of equally good i its code's: m, then the smallest.
+ * @param size m, at most the number of returns
+ */
+export function maxVarianceSubset(returns: readonly number[], size: number): readonly number[] {
+  const centre = mean(returns);
+  const order = returns.map((_, index) => index).toSorted((a, b) => (returns[b] ?? 0) - (returns[a] ?? 0));
+  const sorted = order.map((index) => (returns[index] ?? 0) - centre);
+  const spread = (total: number, squares: number) => squares - (total * total) / size;
+  const rounding = 1e-12 * squared(sorted);
+  const [above, below] = [sorted.slice(0, size), sorted.slice(-size)];
+  let [most, largest] = [spread(sum(above), squared(above)), size];
+  let [total, squares] = [sum(below), squared(below)];
+  for (let i = 0; i < size; i++) {
+    if (spread(total, squares) > most + rounding) [most, largest] = [spread(total, squares), i];
+    const [gone = 0, taken = 0] = [below[i], above[i]];
+    total += taken - gone;
+    squares += taken * taken - gone * gone;
+  }
+  const chosen = [...order.slice(0, largest), ...order.slice(order.length - (size - largest))];
+  return chosen.toSorted((a, b) => a - b);
+}
+
+function squared(values: readonly number[]): number {
+  return sum(values.map((one) => one * one));
 }
 
 /**

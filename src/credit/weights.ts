@@ -27,8 +27,11 @@ export function turnWeight(
  * the expectation over episodes whose gradient is wanted (CoMLRL takes the mean within a turn, and steps turn by turn).
  * 1 in all other schemes: every decision is sampled equally often.
  */
-export function treeWeight({ episode, node }: PlacedAction, { keep, branch }: SamplingScheme): number {
-  if (keep !== "all" || branch.inner === 1) return 1;
+export function treeWeight(
+  { episode, node }: PlacedAction,
+  { keep, branch, replay }: SamplingScheme,
+): number {
+  if (keep !== "all" || branch.inner === 1 || replay === true) return 1;
   return pathTo(episode, node)
     .slice(0, -1)
     .reduce((weight, one) => {

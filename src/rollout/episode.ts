@@ -137,6 +137,11 @@ export interface SamplingScheme {
    */
   readonly joint?: "aligned" | "cross";
   /**
+   * Only the trajectory of first joint actions branches: from each of its states the others are continued to the end
+   * without branching, one sample per role. Absent: every node that is kept branches. With `keep: all`.
+   */
+  readonly replay?: true;
+  /**
    * Turns are compared across whole trajectories, so each trained role must answer once in every turn: a trajectory of a
    * program that drives itself is masked if it does not. Absent: it may answer at any time.
    */

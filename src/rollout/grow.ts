@@ -21,6 +21,7 @@ import { commentsSince } from "./comments.ts";
 import { driveEpisode } from "./drive.ts";
 import type { Action, Episode, Observation, RewardedAction } from "./episode.ts";
 import { judgeChildren, judgeEnded } from "./judging.ts";
+import { isOnLine } from "./navigate.ts";
 import type { Histories } from "./prompts.ts";
 import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
 import { actionId, recordEpisode } from "./record.ts";
@@ -132,9 +133,10 @@ export async function growFrom(
 async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Stepped[]> {
   if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "sampling was cancelled");
   const { node, histories } = tip;
-  const { branch, joint } = setting.scheme;
+  const { branch, joint, replay } = setting.scheme;
   const branches = node.parent === null ? branch.root : branch.inner;
-  const count = node.pending === undefined ? branches : 1;
+  const isReplayed = replay === true && !isOnLine(node.id);
+  const count = node.pending === undefined && !isReplayed ? branches : 1;
   const roles = rolesToAct(setting.environment, setting.team, node);
   const acting = actingIn(setting, node);
   const drafts = await settleAll(

@@ -18,11 +18,13 @@ const actionCredit = z.object({
   /** null: a reward it depends on is missing. */
   return: z.number().nullable(),
   advantage: z.number(),
+  /** Why it was not trained. Absent: it was. */
+  leftOut: z.enum(["down-sampled", "replay"]).optional(),
   /** One per token, if they differ; `advantage` is their mean. */
   advantages: z.array(z.number()).optional(),
 });
 
-/** The credit of an action that trained. */
+/** The credit of a trained role's action. */
 export type ActionCredit = Readonly<z.output<typeof actionCredit>>;
 
 const stored = z.object({ episode: z.unknown(), credit: z.array(actionCredit).optional() });

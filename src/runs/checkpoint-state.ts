@@ -31,6 +31,8 @@ export const checkpointStateSchema = z.object({
       beginning: savedPolicies,
       /** Coefficient of each policy's divergence from its reference in the next step. */
       klCoefficients: z.record(z.string(), z.number()),
+      /** What the baselines of groups that span the run have come to, by group. */
+      baselines: z.record(z.string(), z.number()).optional(),
       sampledTokens: z.int(),
       /** Drawn from the training split. */
       tasks: z.int(),

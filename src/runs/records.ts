@@ -122,6 +122,11 @@ const rolloutMetrics = z.object({
   unrewarded: z.int().optional(),
   /** Actions whose verdict failed. Absent: none. */
   unjudged: z.int().optional(),
+  /**
+   * Actions of trained roles that were sampled and are not trained, by reason: `down-sampled`, or `replay` of alternatives.
+   * Absent: none.
+   */
+  leftOut: z.record(z.string(), z.int()).optional(),
   /** Of programs that drive themselves: prompts that do not continue what their role was shown, by reason. Absent: none. */
   branches: z.record(z.string(), z.int()).optional(),
   /** Tokens of these prompts, by reason: all are encoded again. Absent: none. */

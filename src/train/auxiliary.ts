@@ -42,8 +42,8 @@ export async function openReinforcement(run: Run): Promise<ReinforcementState> {
     await engine.createPolicy({ name, ...beginningAt(policy), valueHead: true });
   if (checkpoint !== null && resumed !== undefined)
     await restorePolicies(engine, checkpoint.directory, resumed.critics);
-  const { klCoefficients = {}, sampledTokens = 0, tasks = 0, scores } = resumed ?? {};
-  return { beginning, klCoefficients, sampledTokens, tasks, scores };
+  const { klCoefficients = {}, baselines = {}, sampledTokens = 0, tasks = 0, scores } = resumed ?? {};
+  return { beginning, klCoefficients, baselines, sampledTokens, tasks, scores };
 }
 
 /** A policy's model, and its weights at the start of reinforcement. */

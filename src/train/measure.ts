@@ -38,7 +38,7 @@ export async function measure(
   const { signals, divergence } = await reference;
   const corrected = await proximal;
   return {
-    signals: { ...signals, ...(await values), ...corrected.signals },
+    signals: { ...signals, ...(await values), ...corrected.signals, baselines: state.baselines },
     divergence,
     importance: corrected.importance,
   };

@@ -37,13 +37,13 @@ export function rolloutMetrics(
   const ends = episodes.flatMap((episode) => episode.ends);
   const placed = episodes.flatMap(placedActions);
   const live = credited.filter(({ action }) => !action.frozen);
-  const rewarded = live.filter((one) => one.return !== null);
-  const unrewarded = live.length - rewarded.length;
+  const rewarded = live.filter((one) => one.return !== null && one.leftOut === undefined);
+  const unrewarded = live.filter((one) => one.return === null).length;
   const unjudged = sum(episodes.map((episode) => failuresOf(episode).length));
   const groups = [...Map.groupBy(rewarded, (one) => one.group).values()];
   const byRole = Map.groupBy(placed, ({ action }) => action.role);
   const creditedByRole = Map.groupBy(
-    credited.filter((one) => one.return !== null),
+    credited.filter((one) => one.return !== null && one.leftOut === undefined),
     ({ action }) => action.role,
   );
   return {
@@ -53,6 +53,7 @@ export function rolloutMetrics(
     ...(failed.length === 0 ? {} : { failed: failed.length }),
     ...(unrewarded > 0 ? { unrewarded } : {}),
     ...(unjudged > 0 ? { unjudged } : {}),
+    ...leftOutOf(live),
     ...drift(placed.map(({ action }) => action)),
     ...uncalledIn(episodes),
     ...problemsIn(ends),
@@ -75,6 +76,16 @@ export function rolloutMetrics(
     promptTokens: promptTokens(placed),
     sampledTokens,
   };
+}
+
+/** Actions that the algorithm sampled and does not train, by reason. */
+function leftOutOf(actions: readonly CreditedAction[]): Pick<RolloutMetrics, "leftOut"> {
+  const counts = Map.groupBy(actions, ({ leftOut }) => leftOut);
+  const known = (["down-sampled", "replay"] as const).flatMap((why) => {
+    const own = counts.get(why);
+    return own === undefined ? [] : [[why, own.length] as const];
+  });
+  return known.length === 0 ? {} : { leftOut: Object.fromEntries(known) };
 }
 
 /** Runs of programs that drive themselves and called nobody: whatever they earned, nothing learns from it. */

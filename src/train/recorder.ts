@@ -200,9 +200,10 @@ function recordOf(
 }
 
 function creditOf(credited: CreditedAction): ActionCredit {
-  const { action, group, advantage, advantages } = credited;
+  const { action, group, advantage, advantages, leftOut } = credited;
   const isLevel = advantages.every((one) => one === advantages[0]);
-  const given = { action: action.id, group, return: credited.return, advantage };
+  const why = leftOut === undefined ? {} : { leftOut };
+  const given = { action: action.id, group, return: credited.return, advantage, ...why };
   return isLevel ? given : { ...given, advantages: [...advantages] };
 }
 

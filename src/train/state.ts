@@ -116,6 +116,8 @@ export interface ReinforcementState {
   readonly beginning: Readonly<Record<string, SavedPolicy>>;
   /** β by policy, of algorithms with a KL term. */
   readonly klCoefficients: Readonly<Record<string, number>>;
+  /** Of groups that span the run: what their baselines have come to. Empty for other algorithms. */
+  readonly baselines: Readonly<Record<string, number>>;
   /** Since the start of reinforcement. */
   readonly sampledTokens: number;
   /** Drawn from the training split. */

@@ -2,7 +2,7 @@
 import { settledWithin } from "../calls/deadline.ts";
 import { addedUse, withServicesUsed } from "../calls/services.ts";
 import type { CreditedAction } from "../credit/algorithm.ts";
-import { credit } from "../credit/credit.ts";
+import { baselinesAfter, credit } from "../credit/credit.ts";
 import { adaptKl } from "../credit/kl.ts";
 import type { RoleName } from "../teams/team.ts";
 import { schemaVersion } from "../runs/records.ts";
@@ -53,7 +53,12 @@ export async function trainStep(run: Run, stageStep: number): Promise<void> {
     metrics: { ...place, stage: "reinforcement", stageStep, ...figures, ...countsOf(services) },
     timing: { ...place, what: "reinforcement", seconds: total, ...seconds, ...timesOf(services) },
   });
-  run.reinforcement = { ...state, klCoefficients: adapted(run, learned.measured), ...used };
+  run.reinforcement = {
+    ...state,
+    klCoefficients: adapted(run, learned.measured),
+    baselines: baselinesAfter(learned.credited, run.algorithm, state.baselines),
+    ...used,
+  };
 }
 
 /** Samples and judges a step's episodes, when it begins or, off-policy, while the step before trains (prefetch.ts). */

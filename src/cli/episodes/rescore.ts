@@ -154,7 +154,7 @@ async function notes(
   entries: readonly EpisodeEntry[],
   { algorithm }: ResolvedRecipe,
 ): Promise<string[]> {
-  if (algorithm.whitening === null && algorithm.grouping.spans !== "batch") return [];
+  if (algorithm.whitening === null && algorithm.grouping.spans === undefined) return [];
   const sampled = new Map(
     (await readMetrics(directory)).map(({ step, rollout }) => [step, rollout?.episodes ?? 0]),
   );
@@ -166,7 +166,7 @@ async function notes(
   const steps = `${showCount(missing.length)} ${missing.length === 1 ? "step" : "steps"}`;
   return [
     "",
-    `${algorithm.name} normalises over all actions of a step, and of ${steps} the run keeps some episodes only: ` +
+    `${algorithm.name} compares all actions of a step, and of ${steps} the run keeps some episodes only: ` +
       "its advantages differ. `record.training.perStep: all` keeps all of them.",
   ];
 }

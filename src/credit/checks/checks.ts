@@ -144,7 +144,9 @@ function finite(algorithm: Algorithm, key: Key): void {
   }
 }
 
+/** A baseline that moves along a run depends on the order. */
 function orderOfEpisodes(algorithm: Algorithm, key: Key): void {
+  if (algorithm.grouping.spans === "run") return;
   for (const { episodes } of stepsOf(algorithm, key)) {
     const forward = byAction(credited({ episodes }, algorithm));
     const backward = byAction(credited({ episodes: episodes.toReversed() }, algorithm));

@@ -1,6 +1,7 @@
 /** Episodes with an algorithm's sampling scheme and rewards drawn by key, without an engine or an environment. */
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
+import { isOnLine } from "../../rollout/navigate.ts";
 import type { Action, Episode, EpisodeEnd, EpisodeNode, SamplingScheme } from "../../rollout/episode.ts";
 
 /** Phases of roles, two turns. */
@@ -64,7 +65,8 @@ class Grower {
       return [];
     }
     const roles = phases[tip.phase] ?? [];
-    const count = tip.id === "" ? sampling.branch.root : sampling.branch.inner;
+    const branches = tip.id === "" ? sampling.branch.root : sampling.branch.inner;
+    const count = sampling.replay === true && !isOnLine(tip.id) ? 1 : branches;
     const samples = roles.map((role) =>
       Array.from({ length: count }, (_, sample) => this.#act(tip, role, sample)),
     );

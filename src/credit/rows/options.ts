@@ -138,14 +138,27 @@ export const dynamicSampling = {
     .describe("With dynamicSampling: maximum rounds of replacement per step."),
 };
 
+export const downSample = {
+  downSample: z
+    .int()
+    .min(2)
+    .optional()
+    .describe(
+      "Samples of each group that are compared and trained: those of largest variance (PODS). Absent: all.",
+    ),
+};
+
 export function selection(options: {
   readonly truncated: "train" | "mask";
   readonly dynamicSampling?: boolean;
   readonly refills?: number;
+  readonly downSample?: number | undefined;
 }): Selection {
+  const { downSample: size } = options;
   const dropZeroVariance = options.dynamicSampling ?? false;
   const refills = dropZeroVariance ? (options.refills ?? 0) : 0;
-  return { dropZeroVariance, refills, truncated: options.truncated };
+  const kept = size === undefined ? {} : { downSample: size };
+  return { dropZeroVariance, refills, truncated: options.truncated, ...kept };
 }
 
 export const overlong = {

@@ -13,6 +13,7 @@ const shared = {
   ...option.entropy,
   ...option.truncated,
   ...option.dynamicSampling,
+  ...option.downSample,
   ...option.overlong,
 };
 

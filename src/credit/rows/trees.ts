@@ -4,6 +4,7 @@ import type { SamplingScheme } from "../../rollout/episode.ts";
 import { type AlgorithmRow, type Baseline, type Columns, row } from "../algorithm.ts";
 import {
   leaveOneOutBaseline,
+  leaveOneOutDeviation,
   maxBaseline,
   meanBaseline,
   noBaseline,
@@ -39,6 +40,7 @@ export const atGrpo = row(
     ...option.entropy,
     ...option.truncated,
     ...option.dynamicSampling,
+    ...option.downSample,
     ...option.overlong,
     ...option.shaping,
   }),
@@ -106,6 +108,7 @@ const options = (least: number) =>
     ...option.entropy,
     ...option.truncated,
     ...option.dynamicSampling,
+    ...option.downSample,
     ...option.overlong,
   });
 
@@ -187,4 +190,59 @@ export const maremax = collaboration(
   "MAGRPO with the group's maximum as baseline: all but the best are discouraged",
   maxBaseline,
   2,
+);
+
+/** Each alternative of a state is worth the mean score to which episodes that continue from it come. */
+export const c3 = row(
+  "C3, arXiv 2603.06859, and its code without a critic",
+  "alternatives in every state of a trajectory, each continued to the end; compared with the mean of the others",
+  z.strictObject({
+    samples: z.int().min(2).default(4).describe("Alternatives that each role samples in a state."),
+    first: z
+      .int()
+      .min(2)
+      .optional()
+      .describe("Alternatives at the first decision. Absent: as many as `samples`."),
+    continued: z
+      .enum(["once", "tree"])
+      .default("once")
+      .describe(
+        "once: alternatives to a trajectory, each continued to the end by one sample per decision. tree: by all that are compared in its states.",
+      ),
+    joint: z
+      .enum(["aligned", "cross"])
+      .default("aligned")
+      .describe("Pairing of simultaneous samples. aligned: the g-th of each role. cross: all combinations."),
+    standardise: z.boolean().default(false).describe("Divide by the standard deviation of what is left."),
+    ...option.clip(),
+    aggregation: option.aggregation("token-mean"),
+    ...option.klOption("none", "k3"),
+    ...option.entropy,
+    ...option.truncated,
+    ...option.dynamicSampling,
+    ...option.downSample,
+    ...option.overlong,
+  }),
+  (chosen) => {
+    const kl = option.klTerm(chosen.kl);
+    const { samples, first = samples, joint, continued } = chosen;
+    return {
+      ...option.plain,
+      sampling: {
+        branch: { root: first, inner: samples },
+        keep: "all",
+        joint,
+        ...(continued === "once" ? { replay: true } : {}),
+      },
+      score: mixedScore(1),
+      overlong: option.overlongTerm(chosen.overlong),
+      returns: treeReturn(progressReward, 1),
+      grouping: treeGrouping,
+      baseline: leaveOneOutBaseline,
+      scale: chosen.standardise ? leaveOneOutDeviation : noScale,
+      objective: withKl(withEntropy(ppoClip(chosen, chosen.aggregation), chosen.entropy), kl),
+      kl,
+      selection: option.selection(chosen),
+    };
+  },
 );

@@ -103,6 +103,7 @@ const shape = {
     keep: z.enum(["all", "best", "first", "random"]),
     joint: z.enum(["aligned", "cross"]).optional(),
     rounds: z.literal(true).optional(),
+    replay: z.literal(true).optional(),
     stopAbove: z.number().optional(),
   }),
   score: functionSchema,
@@ -113,7 +114,7 @@ const shape = {
     key: functionSchema,
     sampleKey: functionSchema,
     minibatchKey: functionSchema.optional(),
-    spans: z.literal("batch").optional(),
+    spans: z.enum(["batch", "run"]).optional(),
   }),
   baseline: functionSchema,
   scale: functionSchema,
@@ -141,6 +142,7 @@ const shape = {
     dropZeroVariance: z.boolean(),
     refills: z.int().min(0),
     truncated: z.enum(["train", "mask"]),
+    downSample: count.optional(),
   }),
 } satisfies Record<keyof Algorithm, z.ZodType>;
 

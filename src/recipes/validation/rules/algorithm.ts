@@ -25,9 +25,10 @@ export function algorithmProblems(algorithm: Algorithm, team: MeasuredShape): re
   return [
     ...loneSamples(algorithm),
     ...uselessDrops(algorithm),
+    ...uselessDownSample(algorithm),
     ...crossOfOne(algorithm, team),
     ...centralCriticOfOne(algorithm, team),
-    ...treeSize(algorithm.sampling, team),
+    ...treeSize(algorithm, team),
     ...turnWeights(algorithm, team),
     ...overlongPenalty(algorithm, team),
   ];
@@ -37,7 +38,7 @@ export function algorithmProblems(algorithm: Algorithm, team: MeasuredShape): re
 function loneSamples({ name, sampling, baseline, grouping }: Algorithm): readonly Problem[] {
   const { root, inner } = sampling.branch;
   const isAlone = Math.max(root, inner) === 1 && baseline([1])[0] === 1;
-  if (!isAlone || grouping.spans === "batch") return [];
+  if (!isAlone || grouping.spans !== undefined) return [];
   const problem = `${name} compares the actions of a group, but each group has one: every advantage would be 0`;
   return [{ path: ["algorithm"], problem, fix: "sample at least 2 actions per group" }];
 }
@@ -48,6 +49,17 @@ function uselessDrops({ name, selection, baseline }: Algorithm): readonly Proble
   const problem = `${name} has no baseline, so equal returns have a gradient too`;
   const fix = "remove it, or choose an algorithm that compares: magrpo";
   return [{ path: ["algorithm", "dynamicSampling"], problem, fix }];
+}
+
+/** Groups are as large as what is sampled in a state, or fewer if rewards are missing. */
+function uselessDownSample({
+  sampling: { branch },
+  selection: { downSample },
+}: Algorithm): readonly Problem[] {
+  const most = Math.max(branch.root, branch.inner);
+  if (downSample === undefined || downSample < most) return [];
+  const problem = `it keeps ${downSample} samples of a group, but a group has ${most === 1 ? "one" : `at most ${most}`}`;
+  return [{ path: ["algorithm", "downSample"], problem, fix: "use fewer, or more samples, or remove it" }];
 }
 
 function crossOfOne({ sampling }: Algorithm, team: TeamShape): readonly Problem[] {

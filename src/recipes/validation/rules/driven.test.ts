@@ -93,6 +93,7 @@ describe("where seats compete", () => {
     expect(accepted).toEqual([
       "mas-grpo rewards",
       "dr-mas rewards",
+      "reinforce rewards",
       "reinforce action",
       "reinforce turns",
       "reinforce-plus-plus ",

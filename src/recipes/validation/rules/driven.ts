@@ -63,7 +63,7 @@ export const programsDecide: Rule = ({ environment, recipe }) => {
 const ofRoles: Readonly<Record<string, readonly unknown[]>> = {
   "mas-grpo": ["rewards"],
   "dr-mas": ["rewards"],
-  reinforce: ["action", "turns"],
+  reinforce: ["action", "turns", "rewards"],
   "reinforce-plus-plus": ["action", "turns"],
   ppo: ["action"],
 };

@@ -107,6 +107,28 @@ const cases: readonly {
     works: { place: { team: twoTurns } },
   })),
   {
+    row: "reinforce",
+    option: "decay",
+    given: { decay: 0.9 },
+    says: /only a moving baseline decays; add `baseline: moving`, or remove it/,
+    works: { given: { baseline: "moving", decay: 0.9 } },
+  },
+  {
+    row: "c3",
+    option: "first",
+    given: { first: 4 },
+    says: /as many alternatives as the others anyway/,
+    works: { given: { first: 2 } },
+  },
+  {
+    row: "c3",
+    option: "continued",
+    given: { continued: "tree" },
+    place: { team: atOnce },
+    says: /how alternatives are continued, but an episode is one phase of one turn/,
+    works: { place: { team: oneTurn } },
+  },
+  {
     row: "iac",
     option: "lambda",
     given: { lambda: 0.9 },
@@ -211,7 +233,7 @@ const cases: readonly {
     row: "reinforce",
     option: "alpha",
     given: { alpha: 0.5 },
-    says: /`reward: outcome` it has no effect: the episode's score does not depend on .*; use `reward: action` or `reward: turns`,/,
+    says: /`reward: outcome` it has no effect: the episode's score does not depend on .*; use `reward: action` or `reward: turns` or `reward: rewards`,/,
     works: { given: { reward: "turns", alpha: 0.5 } },
   },
   {
@@ -253,7 +275,7 @@ const cases: readonly {
 
 /** Options that always have an effect, or are rejected elsewhere: the schema, `algorithmProblems`, `klOptions`. */
 const active =
-  "samples reward baseline standardise whiten aggregation kl entropy truncated dynamicSampling overlong turnWeights criticLearningRate criticEpochs".split(
+  "samples reward baseline standardise whiten aggregation kl entropy truncated dynamicSampling downSample overlong turnWeights criticLearningRate criticEpochs".split(
     " ",
   );
 

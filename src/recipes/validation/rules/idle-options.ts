@@ -181,6 +181,19 @@ const idle: Readonly<Record<string, Idle>> = {
       "with one sample per role there is only one joint action",
       "remove it, or set algorithm.samples to 2 or more",
     ),
+  decay: ({ options }) =>
+    when(
+      options["baseline"] !== "moving",
+      "only a moving baseline decays",
+      "add `baseline: moving`, or remove it",
+    ),
+  first: ({ options }) =>
+    when(
+      options["first"] === options["samples"],
+      "the first decision has as many alternatives as the others anyway",
+      "use another number, or remove it",
+    ),
+  continued: afterOne("it says how alternatives are continued"),
   terminationThreshold: (setting) => {
     const { alpha, terminationThreshold } = setting.options;
     const [threshold, most] = [Number(terminationThreshold), Number(alpha) + 1];

@@ -1,4 +1,5 @@
 /** Whether the roles of a team fit the environment's seats, the policies and the order of acting. */
+import type { Algorithm } from "../../../credit/algorithm.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import { didYouMean } from "../../../nearest.ts";
 import type { SamplingScheme } from "../../../rollout/episode.ts";
@@ -222,7 +223,10 @@ export function teamShape({ roles, phases, turns }: RecipeTeam, environment: Env
 /** A tree with more joint actions is not intended. */
 const largestTree = 4096;
 
-export function treeSize(sampling: SamplingScheme, team: TeamShape): readonly Problem[] {
+export function treeSize(
+  { name, sampling }: Pick<Algorithm, "name" | "sampling">,
+  team: TeamShape,
+): readonly Problem[] {
   if (jointActions(sampling, team) <= largestTree) return [];
   const most = mostSamples(sampling, team);
   if (most === 0) {
@@ -231,9 +235,9 @@ export function treeSize(sampling: SamplingScheme, team: TeamShape): readonly Pr
   }
   const problem = `with ${sampling.branch.root} samples an episode's tree could have more than ${largestTree} joint actions`;
   const fewer = most === 1 ? "" : `at most ${most} samples, `;
-  const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1;
+  const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1 && sampling.replay === undefined;
   const fix = keepsAll
-    ? `use ${fewer}\`handOver: best\` or fewer turns`
+    ? `use ${fewer}${name === "c3" ? "`continued: once`" : "`handOver: best`"} or fewer turns`
     : `use ${fewer || "fewer samples, "}or ${sampling.joint === "cross" ? "`joint: aligned`" : "fewer turns"}`;
   return [{ path: ["algorithm", "samples"], problem, fix }];
 }
@@ -251,15 +255,16 @@ function mostSamples(sampling: SamplingScheme, team: TeamShape): number {
 }
 
 /** Nodes of a whole episode without an early end; stops counting above the limit. */
-function jointActions({ branch, keep, joint }: SamplingScheme, { phases, turns }: TeamShape): number {
+function jointActions({ branch, keep, joint, replay }: SamplingScheme, { phases, turns }: TeamShape): number {
   if (phases.length === 0) return 0;
-  let [total, tips] = [0, 1];
+  let [total, tips, replayed] = [0, 1, 0];
   for (let turn = 0; turn < turns && total <= largestTree; turn++) {
     for (const [phase, roles] of phases.entries()) {
       const count = turn === 0 && phase === 0 ? branch.root : branch.inner;
       const children = tips * count ** (joint === "cross" ? roles.length : 1);
-      total += children;
-      tips = keep === "all" ? children : tips;
+      total += children + replayed;
+      if (replay === true) replayed += children - 1;
+      else tips = keep === "all" ? children : tips;
     }
   }
   return total;
