@@ -1,6 +1,8 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { standardDeviation } from "../statistics.ts";
 import { algorithmFrom } from "./algorithms.ts";
-import { hasZeroVariance, usesRewards } from "./selection.ts";
+import { hasZeroVariance, maxVarianceSubset, usesRewards } from "./selection.ts";
 import { action, decision, trajectories } from "./testing.ts";
 
 const line = (score: number) => ({ actions: [action(), action({ turn: 1 })], score });
@@ -8,6 +10,53 @@ const cut = (team: number) => action({ team, stopReason: "length" });
 const earning = (...rewards: number[]) => ({
   actions: rewards.map((team, turn) => action({ team, turn })),
   score: 0,
+});
+
+const varianceOf = (values: readonly number[]): number => standardDeviation(values) ** 2;
+
+describe("maxVarianceSubset (PODS)", () => {
+  const subsets = (count: number, size: number): number[][] =>
+    size === 0
+      ? [[]]
+      : Array.from({ length: count - size + 1 }, (_, first) =>
+          subsets(count - first - 1, size - 1).map((rest) => [first, ...rest.map((one) => one + first + 1)]),
+        ).flat();
+
+  it("finds a subset as varied as the best of all subsets, in the order of the samples", () => {
+    const returns = fc.array(
+      fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: -1e3, max: 1e3, noNaN: true })),
+      { minLength: 2, maxLength: 9 },
+    );
+    fc.assert(
+      fc.property(returns, fc.nat(), (values, choice) => {
+        const size = 2 + (choice % (values.length - 1));
+        const found = maxVarianceSubset(values, size);
+        expect(found).toEqual([...new Set(found)].toSorted((a, b) => a - b));
+        expect(found).toHaveLength(size);
+        const at = (indices: readonly number[]) => varianceOf(indices.map((index) => values[index] ?? NaN));
+        const best = Math.max(...subsets(values.length, size).map(at));
+        // Sums of squares of up to 1e6 in float64; equally good ones are told apart by more than 1e-12 of their sum.
+        expect(best - at(found)).toBeLessThanOrEqual(1e-11 * Math.max(1, varianceOf(values) * values.length));
+      }),
+    );
+  });
+
+  it("does not depend on the scale or shift of returns", () => {
+    const returns = [0.1, 0.9, 0.4, 0.6, 0.55, 0.2];
+    const chosen = maxVarianceSubset(returns, 3);
+    for (const scale of [1e-6, 1, 1e6])
+      expect(
+        maxVarianceSubset(
+          returns.map((one) => 1e3 + scale * one),
+          3,
+        ),
+      ).toEqual(chosen);
+  });
+
+  it("takes the first of the largest that are equal, and the last of the smallest", () => {
+    expect(maxVarianceSubset([1, 0, 1, 0, 1, 0], 4)).toEqual([0, 2, 3, 5]);
+    expect(maxVarianceSubset([0.5, 0.5, 0.5], 2)).toEqual([0, 1]);
+  });
 });
 
 describe("hasZeroVariance", () => {

@@ -31,8 +31,8 @@ export function knownReturns(
 
 /**
  * Indices, in their order, of the m returns with the largest variance: the i largest and the m − i smallest for the best i
- * (PODS, arXiv 2504.13818, max-variance down-sampling, algorithm 2), found in O(n log n). Of returns that are equal the first
- * are taken, and of equally good i its code's: m, then the smallest.
+ * (PODS, arXiv 2504.13818, max-variance down-sampling, algorithm 2), found in O(n log n). Of equal returns
+ * the first count as the largest, the last as the smallest, and of equally good i its code's is taken: m, then the smallest.
  * @param size m, at most the number of returns
  */
 export function maxVarianceSubset(returns: readonly number[], size: number): readonly number[] {

@@ -158,6 +158,35 @@ describe("whole trajectories (GRPO)", () => {
   });
 });
 
+describe("alternatives to a trajectory (C3)", () => {
+  const scheme = { branch: { root: 3, inner: 2 }, keep: "all", replay: true } as const;
+
+  it("samples several actions in its states, and continues each to the end by one at a time", async () => {
+    const episode = await grow(constant("2"), { scheme });
+    expect(episode.ends.map(({ node }) => node.id)).toEqual([
+      "0.0.0.0",
+      "0.0.0.1",
+      "0.0.1.0",
+      "0.1.0.0",
+      "1.0.0.0",
+      "2.0.0.0",
+    ]);
+    expect(nodesOf(episode).every((node) => node.kept)).toBe(true);
+  });
+
+  it("combines simultaneous samples in its states alone", async () => {
+    const team = { ...pair, phases: [["first", "second"]], turns: 2 };
+    const episode = await grow(constant("2"), { team, scheme: { ...scheme, joint: "cross" } });
+    const counts = nodesOf(episode).map(({ id, children }) => [id, children.length]);
+    const branching = counts.filter(([, count]) => Number(count) > 1);
+    expect(branching).toEqual([
+      ["", 9],
+      ["0", 4],
+    ]);
+    expect(episode.ends).toHaveLength(4 + 8);
+  });
+});
+
 describe("memory", () => {
   it("gives a role with memory its own earlier prompt and action, id for id", async () => {
     const roles = [roleFor("first", { memory: "conversation" }), roleFor("second")];

@@ -68,6 +68,7 @@ const rows: Record<string, RecipeInput["algorithm"]> = {
     refills: 2,
     kl: { where: "loss", ...adaptive },
   },
+  "a moving baseline of each role": { name: "reinforce", samples: 2, baseline: "moving", reward: "rewards" },
 };
 
 test.each(Object.keys(rows))("%s: stopped after any step and resumed, a run ends the same", async (row) => {
@@ -118,6 +119,14 @@ test("an adaptive coefficient follows the measured divergence, in metrics and ch
   expect(coefficients.slice(1)).toEqual(coefficients.slice(0, -1).map((before) => before * 0.8));
   const checkpoint = await latestCheckpoint(path.join(at("run"), "checkpoints"));
   expect(checkpoint?.state.reinforcement?.klCoefficients["shared"]).toBe((coefficients.at(-1) ?? 0) * 0.8);
+});
+
+test("what moving baselines have come to is in checkpoints, by role", async () => {
+  await trainIn("run", recipeOf(rows["a moving baseline of each role"] as RecipeInput["algorithm"]));
+  const checkpoint = await latestCheckpoint(path.join(at("run"), "checkpoints"));
+  const { baselines = {} } = checkpoint?.state.reinforcement ?? {};
+  expect(Object.keys(baselines).toSorted()).toEqual(["planner", "scout"]);
+  expect(Object.values(baselines).every((one) => one > 0 && one < 1)).toBe(true);
 });
 
 test("critics are trained beside the policies: one per trained role, or one for all", async () => {

@@ -46,6 +46,9 @@ test("samples follow from the algorithm, the team and the schedule", async () =>
   // GRPO: 3 whole trajectories of 4 actions each.
   const grpo = await estimated(tinyRecipe({ algorithm: { name: "grpo", samples: 3 } }));
   expect(grpo.sampling.samples).toBe(3 * 4 * 12);
+  // C3 with 3 alternatives: 3 in each of 4 states, and 2 continued for 3, 2 and 1 further actions.
+  const c3 = await estimated(tinyRecipe({ algorithm: { name: "c3", samples: 3 } }));
+  expect(c3.sampling.samples).toBe((4 * 3 + 2 * (3 + 2 + 1)) * 12);
   const twice = tinyRecipe({ train: { steps: 4, tasksPerStep: 3, learningRate: 1, epochs: 2 } });
   expect((await estimated(twice)).training.samples).toBe(2 * atGrpo.sampling.samples);
 });

@@ -3,7 +3,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { expect, test, afterEach, beforeEach, describe, it } from "vitest";
 import { algorithmFrom } from "../credit/algorithms.ts";
-import { credit } from "../credit/credit.ts";
+import { credit, toData } from "../credit/credit.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
 import type { Environment } from "../environments/environment.ts";
 import { faultyEngine, TinyEngine } from "../engines/testing/tiny-engine.ts";
@@ -49,6 +49,23 @@ test("actions without a reward are counted, and are in no mean and no group", ()
 
 test("missing rewards are not mentioned if there are none", () => {
   expect(metricsOf([low, high])).not.toHaveProperty("unrewarded");
+});
+
+test("actions that are left out are counted by reason, and are in no group", () => {
+  const lines = [0, 1, 0.5].map((score) => ({ actions: [action()], score }));
+  const episodes = [trajectories(0, lines)];
+  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
+  const credited = credit(episodes, algorithmFrom("dr-grpo", { samples: 3, downSample: 2 }));
+  expect(credited.map(({ leftOut, advantage }) => [leftOut, advantage])).toEqual([
+    [undefined, -0.5],
+    [undefined, 0.5],
+    ["down-sampled", 0],
+  ]);
+  const metrics = rolloutMetrics(played, credited);
+  expect(metrics).toMatchObject({ leftOut: { "down-sampled": 1 }, groups: 1, flatGroups: 0 });
+  expect(metrics).not.toHaveProperty("unrewarded");
+  expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);
+  expect(toData(credited, algorithmFrom("dr-grpo")).flatMap((one) => one.continuations)).toHaveLength(2);
 });
 
 test("of programs, runs without a call are counted, and own rewards that nothing learns from", () => {

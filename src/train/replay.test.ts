@@ -199,6 +199,11 @@ describe("rescore", () => {
   it.each([
     ["ppo", {}, /needs the values of a critic, which a run's folder does not keep/],
     [
+      "reinforce",
+      { baseline: "moving" },
+      /compares with all steps before, from the first on, which a run.s folder does not keep/,
+    ],
+    [
       "grpo",
       { kl: { where: "reward" } },
       /log-probabilities, which a run's folder does not keep; rescore it without KL, kl.where=none/,

@@ -272,7 +272,12 @@ async function judgedAnew(
 }
 
 /** @throws TroupeError `unsupported` */
-function checkRescorable(episode: Episode, { name, critic, kl, sampling }: Algorithm): void {
+function checkRescorable(episode: Episode, { name, critic, kl, sampling, grouping }: Algorithm): void {
+  if (grouping.spans === "run")
+    throw lacking(
+      `${name} compares with all steps before, from the first on`,
+      "choose a baseline of the batch, or none",
+    );
   if (critic !== null)
     throw lacking(`${name} needs the values of a critic`, "choose an algorithm without one");
   if (kl?.where === "reward") {

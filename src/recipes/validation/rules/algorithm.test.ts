@@ -73,6 +73,18 @@ describe("algorithmProblems", () => {
       "algorithm.samples: with 65 samples an episode's tree could have more than 4096 joint actions; use at most 64 samples, or `joint: aligned`",
     ],
     [
+      "c3",
+      { samples: 8, continued: "tree" },
+      { ...oneByOne, turns: 4 },
+      "algorithm.samples: with 8 samples an episode's tree could have more than 4096 joint actions; use at most 2 samples, `continued: once` or fewer turns",
+    ],
+    [
+      "mas-grpo",
+      { samples: 4, downSample: 4 },
+      oneByOne,
+      "algorithm.downSample: it keeps 4 samples of a group, but a group has at most 4; use fewer, or more samples, or remove it",
+    ],
+    [
       "at-grpo",
       { samples: 1_000_000_000_000 },
       oneByOne,
