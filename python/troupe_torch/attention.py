@@ -243,15 +243,22 @@ class Rows:
         self._values: dict[int, Tensor] = {}
         self._lengths: Tensor | None = None
         self._longest = 0
+        #: Bytes of a token's keys and values, of all layers.
+        self._of_token = 0
 
     @property
     def bytes(self) -> int:
         return sum(each.nbytes for each in [*self._keys.values(), *self._values.values()])
 
-    def most_bytes(self, most: int, captured: dict[int, tuple[Tensor, Tensor]]) -> int:
-        """What it will need once a row has so many tokens, with the keys and values of such layers."""
-        of_token = sum(each.shape[1] * each.shape[3] * each.itemsize for pair in captured.values() for each in pair)
-        return self.rows * self._whole_blocks(max(self.most, most)) * of_token
+    def empty(self) -> "Rows":
+        """Of the same model."""
+        found = Rows(self.rows, self.block)
+        found._of_token = self._of_token
+        return found
+
+    def most_bytes(self, most: int) -> int:
+        """What it will need once a row has so many tokens. Known once rows of the model were filled."""
+        return self.rows * self._whole_blocks(max(self.most, most)) * self._of_token
 
     def _whole_blocks(self, tokens: int) -> int:
         return -(-tokens // self.block) * self.block
@@ -259,6 +266,7 @@ class Rows:
     def fill(self, row: int, captured: dict[int, tuple[Tensor, Tensor]], start: int, end: int) -> None:
         """Puts the keys and values of a prompt into a row."""
         self.reserve(end - start)
+        self._of_token = sum(each.shape[1] * each.shape[3] * each.itemsize for pair in captured.values() for each in pair)
         for layer, (key, value) in captured.items():
             if layer not in self._keys:
                 shape = (self.rows, key.shape[1], self.capacity, key.shape[3])

@@ -103,7 +103,19 @@ class _Product(torch.autograd.Function):
         return found.view(*gradient.shape[:-1], -1), None
 
 
+_wide: dict[tuple[torch.device, torch.dtype], Tensor] = {}
+
+
 def _widened(weight: Tensor, dtype: torch.dtype) -> Iterator[tuple[slice, Tensor]]:
+    """
+    Each part is valid until the next: all are in the same memory. glibc rarely reuses what it gave for aligned tensors while
+    small ones, as gradients are, stay in between: that left half a gigabyte in pieces.
+    """
     step = max(1, BLOCK // weight.shape[1])
+    size = step * weight.shape[1]
+    key = (weight.device, dtype)
+    if key not in _wide or _wide[key].numel() < size:
+        _wide[key] = torch.empty(max(BLOCK, size), dtype=dtype, device=weight.device)
     for at in range(0, weight.shape[0], step):
-        yield slice(at, min(at + step, weight.shape[0])), weight[at : at + step].to(dtype)
+        part = weight[at : at + step]
+        yield slice(at, at + part.shape[0]), _wide[key][: part.numel()].view(part.shape).copy_(part)

@@ -295,12 +295,21 @@ class Sampler:
                 while lists and self._place(model, lists[0]):
                     if not lists[0].sequences:
                         lists.pop(0)
-            if not self._requests or any(self._waiting.values()):
+            if not self._requests or any(self._waiting.values()) or not self._has_row(self._requests[0]):
                 return
             request = self._requests.pop(0)
             started = self._start(request)
             if started is not None:
                 self._waiting.setdefault(request.policy.model, []).append(started)
+
+    def _has_row(self, request: Request) -> bool:
+        """Otherwise its prompt waits to be computed: the keys and values of a long one are large."""
+        batches = self._batches.get(request.policy.model, [])
+        if not batches:
+            return True
+        most = len(request.prompt) + request.most - 1
+        new = Batch(request.policy.model, batches[0].rows.empty(), [None] * self.rows)
+        return any(each.free and self._fits(each, most) for each in [*batches, new])
 
     def _start(self, request: Request) -> Waiting | None:
         """Computes the prompt, and the first token of each sequence."""
@@ -318,26 +327,28 @@ class Sampler:
     def _place(self, model: Model, waiting: Waiting) -> bool:
         """Moves sequences into free rows. @returns whether all have one now"""
         batches = self._batches.setdefault(model, [])
+        most = waiting.most
         while waiting.sequences:
-            batch = next((each for each in batches if each.free and self._fits(each, waiting)), None)
+            batch = next((each for each in batches if each.free and self._fits(each, most)), None)
             if batch is None:
-                batch = Batch(model, Rows(self.rows), [None] * self.rows)
-                if not self._fits(batch, waiting):
+                rows = batches[0].rows.empty() if batches else Rows(self.rows)
+                batch = Batch(model, rows, [None] * self.rows)
+                if not self._fits(batch, most):
                     return False
                 batches.append(batch)
-            batch.most_bytes = batch.rows.most_bytes(waiting.most, waiting.captured)
-            batch.rows.most = max(batch.rows.most, waiting.most)
+            batch.rows.most = max(batch.rows.most, most)
             for row in batch.free[: len(waiting.sequences)]:
                 batch.rows.fill(row, waiting.captured, 0, waiting.length)
                 batch.held[row] = waiting.sequences.pop(0)
+            batch.most_bytes = batch.rows.most_bytes(most)
         return True
 
-    def _fits(self, batch: Batch, waiting: Waiting) -> bool:
-        """Whether there is room for all batches at their longest, once this one has the waiting sequences."""
+    def _fits(self, batch: Batch, most: int) -> bool:
+        """Whether there is room for all batches at their longest, once this one has a sequence of so many tokens."""
         others = [each for batches in self._batches.values() for each in batches if each is not batch]
         if all(each.model is not batch.model for each in others):
             return True
-        needed = batch.rows.most_bytes(waiting.most, waiting.captured)
+        needed = batch.rows.most_bytes(most)
         return needed + sum(each.most_bytes for each in others) <= self.most
 
     @property
