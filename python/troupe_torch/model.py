@@ -19,7 +19,7 @@ from . import attention
 from .attention import Packed, Piece, Rows, laid_out
 from .errors import EngineError
 from .frozen import in_float32, is_stored_in_bfloat16, keep_narrow
-from .quantised import quantise
+from .quantised import cast_others, quantise
 
 CRITIC = "ForTokenClassification"
 
@@ -50,12 +50,16 @@ class Model:
         self.dtype = dtype
         self.hidden_size: int = config.hidden_size
         files = {path for path, _ in stored_tensors(directory, "model").values()}
-        narrow = frozen and not in_4_bits and dtype == torch.float32 and is_stored_in_bfloat16(files)
-        whole = _load(directory, config, torch.bfloat16 if narrow else dtype, self.critic)
+        in_bfloat16 = is_stored_in_bfloat16(files)
+        narrow = frozen and not in_4_bits and dtype == torch.float32 and in_bfloat16
+        # Rounded to bfloat16 first, a weight in a hundred would be another one of the 16 numbers.
+        loaded = (torch.bfloat16 if in_bfloat16 else torch.float32) if in_4_bits else torch.bfloat16 if narrow else dtype
+        whole = _load(directory, config, loaded, self.critic)
         whole.eval().requires_grad_(False)
         self.size = sum(each.numel() for each in whole.parameters())
         if in_4_bits:
             quantise(whole.base_model, dtype)
+            cast_others(whole, dtype)
         self.take(whole.to(device))
         if narrow:
             keep_narrow(whole)

@@ -46,6 +46,16 @@ def quantise(trunk: nn.Module, dtype: torch.dtype) -> None:
         setattr(trunk.get_submodule(parent), own, layer)
 
 
+def cast_others(whole: nn.Module, dtype: torch.dtype) -> None:
+    """Parameters that are not quantised. Buffers that transformers keeps in float32 stay so."""
+    for parameter in whole.parameters():
+        if parameter.is_floating_point() and not hasattr(parameter, "quant_state"):
+            parameter.data = parameter.data.to(dtype)
+    for buffer in whole.buffers():
+        if buffer.dtype == torch.bfloat16:
+            buffer.data = buffer.data.to(dtype)
+
+
 def scale_bytes(weight: Tensor) -> int:
     """Of what belongs to a quantised weight."""
     state = getattr(weight, "quant_state", None)
