@@ -13,19 +13,16 @@ export interface Work {
   readonly reply: number;
   readonly steps: number;
   readonly settings?: object;
-  readonly policies?: readonly string[];
-  /** Of memory alone: tokens of replies that are made up, and trained on, in place of those sampled. */
-  readonly trainedReply?: number;
 }
 
 const work = JSON.parse(process.argv[2] ?? "") as Work;
-const names = work.policies ?? ["policy"];
+const policy = "policy";
 
 const given = { precision: work.precision, threads: work.threads, ...work.settings };
 const { engine, processes } = openOwn(given, "/dev/stderr");
 const [worker] = processes;
 if (worker === undefined) throw new Error("no worker was started");
-for (const name of names) await engine.createPolicy({ name, model: work.model, adapter: work.adapter });
+await engine.createPolicy({ name: policy, model: work.model, adapter: work.adapter });
 const status = (pid: number, key: string): number =>
   1024 * Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 /** Seconds of all processors, of the worker and of this process. */
@@ -35,9 +32,8 @@ const processor = (): number => {
   return (Number(fields[11]) + Number(fields[12])) / 100 + (user + system) / 1e6;
 };
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
-const replies = work.trainedReply ?? work.reply;
-const longest = Math.max(...work.prompts.map(({ length }) => length)) + replies;
-const perPolicy = Math.max(...work.prompts.map(({ length }) => length)) + work.samples * replies;
+const longest = Math.max(...work.prompts.map(({ length }) => length)) + work.reply;
+const perPolicy = Math.max(...work.prompts.map(({ length }) => length)) + work.samples * work.reply;
 print({
   predicted: await engine.predictMemory({
     tokens: perPolicy,
@@ -53,7 +49,7 @@ for (let step = 0; step < work.steps; step++) {
   const sampled = await Promise.all(
     prompts.map((prompt, index) =>
       engine.sample({
-        policy: names[index % names.length] as string,
+        policy,
         prompt,
         count: work.samples,
         maxTokens: work.reply,
@@ -64,37 +60,29 @@ for (let step = 0; step < work.steps; step++) {
   );
   const middle = [performance.now(), processor()] as const;
   const peak = status(worker.pid ?? 0, "VmHWM");
-  const length = work.trainedReply ?? work.reply;
-  const tokens = work.prompts.length * work.samples * length;
+  const tokens = work.prompts.length * work.samples * work.reply;
   await engine.forwardBackward(
     sampled.map((sequences, group) => ({
-      policy: names[group % names.length] as string,
+      policy,
       prompt: prompts[group] as Int32Array,
       continuations: sequences.map((sequence, index) => {
         if (sequence.tokens.length !== work.reply)
           throw new Error(`a reply of ${sequence.tokens.length} tokens`);
         const advantage = (index % 2 === 0 ? -1 : 1) / tokens;
-        const advantages = new Float32Array(length).fill(advantage);
-        if (work.trainedReply === undefined)
-          return { tokens: sequence.tokens, logprobs: sequence.logprobs, advantages };
-        return {
-          tokens: new Int32Array(length).fill(5),
-          logprobs: new Float32Array(length).fill(-12),
-          advantages,
-        };
+        const advantages = new Float32Array(work.reply).fill(advantage);
+        return { tokens: sequence.tokens, logprobs: sequence.logprobs, advantages };
       }),
     })),
     { type: "ppo", clipLow: 0.2, clipHigh: 0.2 },
   );
-  for (const name of names)
-    await engine.optimStep(name, {
-      learningRate: 1e-5,
-      beta1: 0.9,
-      beta2: 0.999,
-      epsilon: 1e-8,
-      weightDecay: 0,
-      clipNorm: 1,
-    });
+  await engine.optimStep(policy, {
+    learningRate: 1e-5,
+    beta1: 0.9,
+    beta2: 0.999,
+    epsilon: 1e-8,
+    weightDecay: 0,
+    clipNorm: 1,
+  });
   print({
     sample: (middle[0] - start[0]) / 1000,
     train: (performance.now() - middle[0]) / 1000,

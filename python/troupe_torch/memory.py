@@ -45,10 +45,11 @@ def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int)
 
 
 def _of_sampling(models: list[Model], sampler: Sampler, longest: int, sequences: int) -> float:
-    """Each model has a batch, and there are more while they fit."""
+    """Each model has a batch, there are more while they fit, and a prompt is computed before it is in a row."""
     batches = [_of_batch(model, sampler.rows, longest) for model in models]
-    wanted = max(batches) * max(len(models), -(-sequences // sampler.rows))
-    cache = max(sum(batches), min(wanted, sampler.most))
+    largest = max(batches)
+    wanted = largest * max(len(models), -(-sequences // sampler.rows))
+    cache = max(sum(batches), min(wanted, sampler.most // largest * largest)) + largest / sampler.rows
     # Scores are sorted and summed in float64.
     return cache + 40 * sampler.rows * max(model.vocabulary for model in models)
 

@@ -71,7 +71,7 @@ export const policyKinds = {
 } satisfies Record<string, { losses: Readonly<Record<string, Loss>>; options: Partial<PolicyOptions> }>;
 export type PolicyKind = keyof typeof policyKinds;
 
-const adam: AdamOptions = {
+export const adam: AdamOptions = {
   learningRate: 1e-3,
   beta1: 0.9,
   beta2: 0.95,
@@ -136,14 +136,14 @@ export async function apart(
 }
 
 /** B of a fresh adapter is zero, and so would be every gradient of A. */
-async function firstStep(engine: Engine, isCritic: boolean): Promise<void> {
+export async function firstStep(engine: Engine, isCritic: boolean): Promise<void> {
   const loss: Loss = { type: isCritic ? "value" : "cross_entropy" };
   await engine.forwardBackward(someData(new Float32Array(24)), loss);
   await engine.optimStep("p", adam);
 }
 
 /** The sampled and the reference's log-probabilities are near the policy's own, so that some ratios are clipped. */
-async function dataFor(engine: Engine, loss: Loss): Promise<Datum[]> {
+export async function dataFor(engine: Engine, loss: Loss): Promise<Datum[]> {
   if (loss.type === "value") return someData(new Float32Array(24));
   const { logprobs } = await engine.forward(someData(new Float32Array(24)));
   return someData(Float32Array.from(logprobs.flatMap((each) => [...each])));
