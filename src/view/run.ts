@@ -1,10 +1,12 @@
 /** A run as the viewer reads it: only its files, and never its lock, so that it may train meanwhile. */
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { command } from "../command-line.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { TroupeError } from "../errors.ts";
 import { folderFiles } from "../files/folder.ts";
 import { optionsOf } from "../recipes/choice.ts";
+import type { Action } from "../rollout/episode.ts";
 import { storedEpisode, type StoredEpisode } from "../rollout/stored.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
@@ -79,6 +81,9 @@ export class ViewedRun {
     const line = await this.line();
     const { text, parts } = await this.#recipe.read();
     await this.#curves.refresh();
+    // Of a million episodes, even the list takes a while: the page does not wait for it.
+    const listed = this.#entries.refresh().catch(() => false);
+    await Promise.race([listed, delay(patience, undefined, { ref: false })]);
     return {
       ...line,
       roles: rolesIn(parts),
@@ -153,8 +158,19 @@ export class ViewedRun {
     const { stored } = await this.stored(episode);
     const action = stored.episode.actions.find((one) => one.id === id);
     if (action === undefined) throw new TroupeError("bad_arguments", `${episode} has no action ${id}`);
-    const credit = stored.credit?.find((one) => one.action === id);
-    const why = reasonsDropped(stored, masksTruncated(await this.recipe())).get(id);
+    return this.#actionView(stored, action);
+  }
+
+  /** All of an episode, by id. */
+  async actions(episode: string): Promise<Record<string, ActionView>> {
+    const { stored } = await this.stored(episode);
+    const views = await Promise.all(stored.episode.actions.map((action) => this.#actionView(stored, action)));
+    return Object.fromEntries(views.map((view) => [view.id, view]));
+  }
+
+  async #actionView(stored: StoredEpisode, action: Action): Promise<ActionView> {
+    const credit = stored.credit?.find((one) => one.action === action.id);
+    const why = reasonsDropped(stored, masksTruncated(await this.recipe())).get(action.id);
     const { table, problem } = await this.#tokenizers.of(action.policy);
     const texts = table === null ? [] : tokenTexts(table, action.tokens);
     return {

@@ -1,8 +1,11 @@
 /** `troupe view`: runs in the browser. */
+import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import { runsFolder } from "../../command-line.ts";
+import { TroupeError } from "../../errors.ts";
 import { listRuns } from "../../runs/read.ts";
 import { pageHtml } from "../../view/bundle.ts";
+import { exportOf } from "../../view/export.ts";
 import { ViewedRuns } from "../../view/runs.ts";
 import { startViewServer } from "../../view/server.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -14,6 +17,8 @@ import { replay } from "./replay.ts";
 interface ViewOptions {
   readonly runs: string;
   readonly port: number;
+  readonly export?: string;
+  readonly episodes: number;
 }
 
 export function viewCommand(): Command {
@@ -22,11 +27,14 @@ export function viewCommand(): Command {
     .argument("[runs...]", "names or folders of runs (default: all in the folder of the runs)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--port <port>", "0: any free one", wholeNumber(0, 65_535), 0)
-    .action(async (names: string[], { runs: folder, port }: ViewOptions) => {
+    .option("--export <file>", "write one file of HTML that needs no server, and end")
+    .option("--episodes <n>", "with --export: newest episodes of each run", wholeNumber(0), 50)
+    .action(async (names: string[], { runs: folder, port, export: file, episodes }: ViewOptions) => {
       const given = await Promise.all(names.map((name) => findRun(name, folder)));
       const find = async () =>
         given.length > 0 ? given : (await listRuns(folder)).map(({ directory }) => directory);
       const runs = new ViewedRuns(find);
+      if (file !== undefined) return exportTo(file, runs, episodes);
       const asked = Promise.withResolvers<void>();
       using _ = listenForStop(() => asked.resolve());
       await using server = await startViewServer({
@@ -39,4 +47,24 @@ export function viewCommand(): Command {
       await asked.promise;
       await runs.close();
     });
+}
+
+/** Larger files are slow to open in a browser. */
+const mostCharacters = 64 * 2 ** 20;
+
+async function exportTo(file: string, runs: ViewedRuns, episodes: number): Promise<void> {
+  try {
+    const exported = await exportOf(runs, { episodes, characters: mostCharacters });
+    if (exported.runs.length === 0) throw new TroupeError("bad_arguments", "there is no run to export");
+    const html = await pageHtml(exported);
+    await writeFile(file, html).catch((cause: Error) => {
+      throw new TroupeError("bad_arguments", `${file} cannot be written: ${cause.message}`, { cause });
+    });
+    printLines([
+      `${file} has ${exported.runs.map(({ run }) => run).join(", ")}. Left out:`,
+      ...exported.leftOut,
+    ]);
+  } finally {
+    await runs.close();
+  }
 }

@@ -25,7 +25,7 @@ export class Search {
 
   constructor(text: string) {
     this.text = text;
-    this.#folded = folded(text.replaceAll("\0", " "));
+    this.#folded = folded(text.toWellFormed().replaceAll("\0", " "));
     this.#trigrams = trigramsOf(this.#folded);
   }
 

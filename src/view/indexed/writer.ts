@@ -204,7 +204,8 @@ export class IndexWriter {
   }
 
   #addText(owner: number, text: string): number {
-    const plain = text.replaceAll("\0", " ");
+    // As it is in the file, which has no half of a character.
+    const plain = text.toWellFormed().replaceAll("\0", " ");
     this.#block.texts.push(plain);
     this.#block.length += plain.length + 1;
     return this.#push("texts", [owner, plain.length]);

@@ -1,0 +1,179 @@
+import fs from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../models/test-model.ts";
+import { readEpisodes, type StoredEpisode } from "../../rollout/stored.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import type { Filter } from "../api.ts";
+import { Entries } from "../entries.ts";
+import { reasonsDropped } from "../episode-view.ts";
+import { listOf, matching } from "../list.ts";
+import { drawnEpisodes, hostileTexts, writeEpisodes, writeRun } from "../testing/written-run.ts";
+import { IndexColumns } from "./columns.ts";
+import { folded } from "./fold.ts";
+import { fileNames } from "./format.ts";
+import { Search } from "./search.ts";
+import { IndexWriter } from "./writer.ts";
+
+const root = temporaryFolder();
+let [run, folder, number] = ["", "", 0];
+const open: IndexColumns[] = [];
+beforeEach(async () => {
+  run = path.join(root, `run-${number++}`);
+  folder = path.join(run, "view");
+  await writeRun(run, drawnEpisodes(1, 60));
+  await fs.mkdir(folder);
+});
+afterAll(() => {
+  for (const columns of open) columns.close();
+});
+
+/** Builds or extends the index, and reads it. */
+async function indexed(): Promise<{ entries: Entries; columns: IndexColumns; generation: string }> {
+  const entries = new Entries(run);
+  await entries.refresh();
+  const writer = await IndexWriter.open(run, folder, entries, true);
+  await writer.extend(entries, () => {});
+  const columns = await IndexColumns.read(folder, writer.head, null);
+  open.push(columns);
+  return { entries, columns, generation: writer.head.generation };
+}
+
+async function idsFound(filter: Filter): Promise<readonly string[]> {
+  const { entries, columns } = await indexed();
+  const search = filter.text === undefined ? null : new Search(filter.text);
+  await search?.run(columns, 10_000);
+  const listed = { entries, columns, search };
+  const all = matching(listed, filter);
+  const ids: string[] = [];
+  let before: number | null = null;
+  do {
+    const list = await listOf(listed, filter, { all, before, limit: 7 });
+    expect(list).toMatchObject({ total: all.length, isExact: true, searched: 1 });
+    const wanted = search === null ? undefined : folded(search.text.replaceAll("\0", " "));
+    const matches = list.episodes.map(({ found }) => found && folded(found.match));
+    expect(matches).toEqual(list.episodes.map(() => wanted));
+    ids.push(...list.episodes.map(({ id }) => id));
+    before = list.cursor === null ? null : Number(list.cursor);
+  } while (before !== null);
+  return ids;
+}
+
+/** Whether an episode matches, from its record. */
+function holds(stored: StoredEpisode, filter: Filter): boolean {
+  const { episode, entry, promptText } = stored;
+  const dropped = reasonsDropped(stored, true);
+  const edges = episode.nodes.flatMap(({ actions }) => actions);
+  const scores =
+    episode.nodes
+      .at(-1)
+      ?.actions.flatMap(({ verdict }) => (verdict && "score" in verdict ? verdict.score : [])) ?? [];
+  const isDisputed = scores.length > 0 && (scores[0] ?? 0) >= 0.5 !== (entry.success === 1);
+  const isBlamed = edges.some(
+    ({ verdict }) => verdict && "blame" in verdict && verdict.blame === filter.blamed,
+  );
+  if (filter.blamed !== undefined && !isBlamed) return false;
+  if (filter.disagree !== undefined && isDisputed !== filter.disagree) return false;
+  if (filter.failed !== undefined && entry.success < 1 !== filter.failed) return false;
+  if (filter.from !== undefined && (filter.from === "train") !== (entry.evaluation === undefined))
+    return false;
+  return edges.some(({ action: id, reward }) => {
+    const action = episode.actions.find((one) => one.id === id);
+    const total = reward === null ? NaN : Math.fround(reward.team + reward.local);
+    const [low, high] = (filter.reward ?? [-Infinity, Infinity]).map(Math.fround);
+    const wanted = folded((filter.text ?? "").replaceAll("\0", " "));
+    const texts = [action?.reply.text ?? "", action === undefined ? "" : promptText(action)];
+    return (
+      (filter.role === undefined || action?.role === filter.role) &&
+      (filter.truncated === undefined || (action?.stopReason === "length") === filter.truncated) &&
+      (filter.dropped === undefined || dropped.has(id) === filter.dropped) &&
+      (filter.reward === undefined || (total >= (low ?? 0) && total <= (high ?? 0))) &&
+      texts.some((text) => folded(text.replaceAll("\0", " ").toWellFormed()).includes(wanted))
+    );
+  });
+}
+
+async function idsHolding(filter: Filter): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const stored of readEpisodes(run)) if (holds(stored, filter)) ids.unshift(stored.entry.id);
+  return ids;
+}
+
+const filters: readonly Filter[] = [
+  {},
+  { role: "planner" },
+  { role: "nobody" },
+  { truncated: true, role: "runner" },
+  { truncated: false },
+  { reward: [0.3, 0.7] },
+  { reward: [0.2, 0.2], role: "planner", from: "train" },
+  { dropped: true },
+  { dropped: false, truncated: true },
+  { blamed: "planner", failed: true },
+  { blamed: "who" },
+  { disagree: true },
+  { disagree: false, from: "evaluation" },
+  { text: "RIGHT down" },
+  { text: "éclair", truncated: true },
+  { text: "a1", role: "runner", reward: [1, 2] },
+  { text: "nothing has this" },
+  { text: "x" },
+  { text: "Planner: " },
+  ...hostileTexts.map((text) => ({ text: text.toWellFormed() })),
+  { text: "i̇stanbul" },
+  { text: "istanbul σίσυφοσ" },
+];
+
+describe("the index", () => {
+  it.each(filters)("finds what the records hold: %j", async (filter) => {
+    expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+  });
+
+  it("is taken up, and extended as the run grows", async () => {
+    const { generation } = await indexed();
+    await writeEpisodes(run, drawnEpisodes(2, 20));
+    const again = await indexed();
+    expect([again.generation, again.columns.head.episodes]).toEqual([generation, 80]);
+    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+  });
+
+  it("is built again if the run was cut, whatever follows", async () => {
+    const { generation } = await indexed();
+    await writeEpisodes(run, drawnEpisodes(3, 40), 30);
+    const again = await indexed();
+    expect(again.generation).not.toBe(generation);
+    expect(again.columns.head.episodes).toBe(70);
+    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+  });
+
+  it.each([...fileNames, "head"])("is built again if a byte of %s was changed, or lost", async (name) => {
+    const file = path.join(folder, name === "head" ? "head.json" : `${name}.bin`);
+    for (const damage of ["changed", "lost"]) {
+      await indexed();
+      const bytes = await fs.readFile(file);
+      const at = Math.floor(bytes.length / 2);
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      await fs.writeFile(file, damage === "lost" ? bytes.subarray(0, at) : bytes);
+      for (const filter of filters.slice(10))
+        expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+    }
+  });
+
+  it("ends at an episode that is damaged, says which, and goes on once it is restored", async () => {
+    const file = layoutOf(run).episodeData;
+    const whole = await fs.readFile(file);
+    const entries = new Entries(run);
+    await entries.refresh();
+    const { id, episode } = await entries.entry(40);
+    const bytes = Buffer.from(whole);
+    bytes.fill(0, episode[0] + 20, episode[1] - 8);
+    await fs.writeFile(file, bytes);
+    const writer = await IndexWriter.open(run, folder, entries, true);
+    await expect(writer.extend(entries, () => {})).rejects.toThrow(`the episode ${id} cannot be read`);
+    expect(writer.head.episodes).toBe(40);
+    await fs.writeFile(file, whole);
+    await writer.extend(entries, () => {});
+    expect(writer.head.episodes).toBe(60);
+    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+  });
+});
