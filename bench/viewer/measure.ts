@@ -25,6 +25,7 @@ function say(record: object): void {
   process.stdout.write(`${JSON.stringify(record)}\n`);
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it says what is expected of the server
 async function asked<T>(address: string): Promise<{ milliseconds: number; bytes: number; answer: T }> {
   const began = performance.now();
   const text = await (await fetch(address)).text();

@@ -1,0 +1,209 @@
+import fs from "node:fs/promises";
+import { request } from "node:http";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
+import { layoutOf } from "../runs/layout.ts";
+import {
+  queryOf,
+  type EpisodeList,
+  type EpisodeView,
+  type Filter,
+  type RunLine,
+  type RunPage,
+} from "./api.ts";
+import { filterIn } from "./query.ts";
+import { ViewedRuns } from "./runs.ts";
+import { startViewServer, type ViewServer } from "./server.ts";
+import { drawnEpisodes, hostileTexts, writeEpisodes, writeRun } from "./testing/written-run.ts";
+
+const root = temporaryFolder();
+const [good, bad] = [path.join(root, "good"), path.join(root, "bad")];
+let server: ViewServer;
+let runs: ViewedRuns;
+
+beforeAll(async () => {
+  await writeRun(good, drawnEpisodes(5, 30));
+  await writeRun(bad, drawnEpisodes(6, 5));
+  await fs.writeFile(layoutOf(bad).metrics, "no json\nnor this\n");
+  runs = new ViewedRuns(async () => [good, bad]);
+  server = await startViewServer({
+    runs,
+    port: 0,
+    page: async () => "<!doctype html><title>Troupe</title>",
+    replay: async (_run, { episode }, emit) => {
+      emit({ type: "loading", step: null });
+      throw new Error(`no weights for ${episode}`);
+    },
+  });
+});
+afterAll(async () => {
+  await runs.close();
+  await server[Symbol.asyncDispose]();
+});
+
+interface Answered {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: NodeJS.Dict<string | string[]>;
+}
+
+/** As any program could ask: `fetch` forbids some headers, and tidies paths. */
+function ask(
+  target: string,
+  {
+    headers = {},
+    method = "GET",
+    body = "",
+  }: { headers?: Record<string, string>; method?: string; body?: string } = {},
+): Promise<Answered> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+  const { hostname, port } = new URL(server.url);
+  const asked = request({ hostname, port, path: target, method, headers }, (response) => {
+    const pieces: Buffer[] = [];
+    response.on("data", (piece: Buffer) => pieces.push(piece));
+    response.on("end", () =>
+      resolve({
+        status: response.statusCode ?? 0,
+        body: Buffer.concat(pieces).toString("utf8"),
+        headers: response.headers,
+      }),
+    );
+  });
+  asked.on("error", reject);
+  asked.end(body);
+  return promise;
+}
+
+async function json<T>(target: string): Promise<T> {
+  const { status, body } = await ask(target);
+  expect([status, body]).toEqual([200, body]);
+  return JSON.parse(body) as T;
+}
+
+it("answers only its own page on this machine", async () => {
+  const statuses = await Promise.all(
+    [
+      { host: "evil.example" },
+      { host: "127.0.0.1.evil.example" },
+      { origin: "http://evil.example" },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+      { origin: server.url },
+      { host: "localhost:1" },
+    ].map(async (headers) => (await ask("/api/runs", { headers })).status),
+  );
+  expect(statuses).toEqual([403, 403, 403, 403, 403, 200, 200]);
+});
+
+it("has nothing but the page and the runs, and says so in JSON", async () => {
+  const targets = [
+    "/api/runs/..%2Fgood",
+    "/api/runs/../../etc/passwd",
+    "/api/runs/good/file?hash=../../recipe.yaml",
+    `/api/runs/good/file?hash=${"0".repeat(64)}`,
+    "/api/runs/good/episode?id=train/999/0",
+    "/api/runs/good/nothing",
+    "/api/runs/%E0%A4%A",
+    "//evil.example/api/runs",
+    "/etc/passwd",
+  ];
+  for (const target of targets) {
+    const { status, body, headers } = await ask(target);
+    expect([target, status >= 400, typeof (JSON.parse(body) as { error: unknown }).error]).toEqual([
+      target,
+      true,
+      "string",
+    ]);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+  }
+  expect((await ask("/")).headers["content-type"]).toBe("text/html; charset=utf-8");
+});
+
+it("reports damage of a run for that run only", async () => {
+  const lines = await json<RunLine[]>("/api/runs");
+  expect(lines.map(({ run, state }) => [run, state])).toEqual([
+    ["good", "stopped"],
+    ["bad", "damaged"],
+  ]);
+  expect(lines[1]?.problem).toContain("metrics.jsonl");
+  expect((await ask("/api/runs/bad/curves")).body).toContain("metrics.jsonl:1");
+  expect((await json<RunPage>("/api/runs/good")).roles).toEqual(["planner", "runner"]);
+});
+
+/** Asks until nothing is missing. */
+async function listed(filter: Filter, run = "good"): Promise<EpisodeList> {
+  for (;;) {
+    const list = await json<EpisodeList>(`/api/runs/${run}/episodes?${queryOf(filter).toString()}`);
+    if (list.isExact) return list;
+    await delay(50);
+  }
+}
+
+it("searches a run that grows, and one that is cut, without its lock and without changing its records", async () => {
+  const before = await fs.readFile(layoutOf(good).episodeData);
+  const first = await listed({ text: "goal" });
+  expect(await fs.readFile(layoutOf(good).episodeData)).toEqual(before);
+  await writeEpisodes(good, drawnEpisodes(7, 30));
+  const grown = await listed({ text: "goal" });
+  expect(grown.total).toBeGreaterThan(first.total);
+  await writeEpisodes(good, drawnEpisodes(8, 5), 10);
+  const cut = await listed({ text: "goal" });
+  expect(cut.total).toBeLessThan(first.total);
+  const { episodes } = await listed({});
+  expect(episodes.map(({ step }) => step)).toEqual([15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+  expect((await fs.readdir(good)).filter((name) => name.startsWith("lock-"))).toEqual([]);
+});
+
+it("gives every text as JSON, exactly as it is in the record", async () => {
+  const texts: string[] = [];
+  for (const { id } of (await listed({})).episodes) {
+    const view = await json<EpisodeView>(`/api/runs/good/episode?id=${encodeURIComponent(id)}`);
+    texts.push(...Object.values(view.actions).map(({ reply }) => reply.text));
+  }
+  for (const text of hostileTexts) expect(texts.some((one) => one.includes(text))).toBe(true);
+});
+
+it("has neighbours in the list that was filtered", async () => {
+  const filter: Filter = { role: "planner", failed: true };
+  const { episodes } = await listed(filter);
+  const [newer, own, older] = episodes;
+  const query = new URLSearchParams([...queryOf(filter), ["id", own?.id ?? ""]]);
+  const view = await json<EpisodeView>(`/api/runs/good/episode?${query.toString()}`);
+  expect([view.newer, view.older]).toEqual([newer?.id, older?.id]);
+});
+
+it("reads every filter that can be written, and nothing else", async () => {
+  const filter: Required<Filter> = {
+    text: "a b&c",
+    from: "train",
+    team: "team",
+    step: [1, 5],
+    role: "planner",
+    failed: false,
+    blamed: "runner",
+    truncated: true,
+    reward: [-1, 0.5],
+    disagree: true,
+    dropped: false,
+  };
+  expect(filterIn(queryOf(filter))).toEqual(filter);
+  for (const query of ["what=1", "step=1", "step=1~x", "failed=yes", "from=here", "limit=0", "limit=1e9"])
+    expect([query, (await ask(`/api/runs/good/episodes?${query}`)).status]).toEqual([query, 404]);
+});
+
+it("replays only what its page asks for, and reports what fails", async () => {
+  const body = JSON.stringify({ episode: "train/1/0", node: "", samples: 1 });
+  const post = (headers: Record<string, string>, sent = body) =>
+    ask("/api/runs/good/replay", { method: "POST", headers, body: sent });
+  const type = { "content-type": "application/json" };
+  expect((await post({ "content-type": "text/plain" })).status).toBe(415);
+  expect((await post(type, "{}")).status).toBe(400);
+  expect((await post(type, "x".repeat(2 ** 17))).status).toBe(413);
+  const events = (await post(type)).body.trim().split("\n");
+  expect(events.map((line): unknown => JSON.parse(line))).toEqual([
+    { type: "loading", step: null },
+    { type: "problem", error: "no weights for train/1/0" },
+  ]);
+});
