@@ -11,6 +11,7 @@ from .model import Model
 from .passes import Settings
 from .policy import Policy
 from .sampler import Sampler
+from .vllm_sampler import VllmSampler
 
 #: Numbers of a layer that are kept for its gradient, for each number that its linear layers give: themselves, those
 #: before and after norms, activations and rotations, and their own gradients.
@@ -20,7 +21,11 @@ SCORES = 3
 
 
 def predicted_peak(
-    policies: Mapping[str, Policy], settings: Settings, sampler: Sampler, recompute: bool, work: Mapping[str, int]
+    policies: Mapping[str, Policy],
+    settings: Settings,
+    sampler: Sampler | VllmSampler,
+    recompute: bool,
+    work: Mapping[str, int],
 ) -> int:
     """@param work `tokens` of a policy's batch, a prompt's once; `longest` sequence; `sequences` that are sampled together"""
     tokens, longest = work["tokens"], work["longest"]
@@ -31,6 +36,8 @@ def predicted_peak(
     steady = _resident(device) + 12 * trained
     at_once = max(longest, min(tokens, settings.trunk_tokens))
     training = max(_of_training(model, settings, recompute, at_once) for model in models.values())
+    if isinstance(sampler, VllmSampler):
+        return int(steady + sampler.kept_bytes(models.values()) + training)
     sampling = _of_sampling(list(models.values()), sampler, longest, work["sequences"])
     return int(steady + max(training, sampling))
 

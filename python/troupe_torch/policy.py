@@ -32,6 +32,8 @@ class Policy:
     adapter: str | None
     score: nn.Linear | None
     steps: int = 0
+    #: Another number after each change of the weights.
+    revision: int = 0
     #: Whether its gradients are not zero.
     accumulated: bool = False
     moments: dict[str, dict[str, Tensor]] = field(default_factory=dict)
@@ -120,6 +122,7 @@ def _adam_change(policy: Policy, name: str, gradient: Tensor, adam: Mapping[str,
 @contextmanager
 def whole_or_ended(policy: Policy) -> Iterator[None]:
     """Of a change that was interrupted, as by a lack of memory, nobody knows which weights have it."""
+    policy.revision += 1
     try:
         yield
     except Exception as error:

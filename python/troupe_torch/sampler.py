@@ -6,7 +6,7 @@ number of its sequences. Batches have a fixed number of rows, so that no number 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 import numpy as np
 import torch
@@ -29,6 +29,11 @@ def _mix(z: np.ndarray) -> np.ndarray:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
+
+
+def mixed(seed: int, index: int) -> np.uint64:
+    """A seed for one of the sequences of a request."""
+    return _mix(_mix(np.array([seed], np.uint64)) ^ np.uint64(index))[0]
 
 
 def uniform(seeds: np.ndarray, sequences: np.ndarray, tokens: np.ndarray) -> np.ndarray:
@@ -75,7 +80,21 @@ class Sequence:
     stopped: bool = False
     tail: bytes = b""
 
-    def append(self, token: int, logprob: float) -> bool:
+    def grow(self, token: int, logprob: float) -> bool:
+        """Ends the request with its last sequence. @returns whether it goes on"""
+        request = self.request
+        if not np.isfinite(logprob):
+            name = request.policy.name
+            request.end(EngineError("bad_model", f'policy "{name}": its scores are not finite; it has diverged'))
+            return False
+        if not self._append(token, logprob):
+            return True
+        request.left -= 1
+        if request.left == 0:
+            request.end(None)
+        return False
+
+    def _append(self, token: int, logprob: float) -> bool:
         """@returns whether it is over"""
         request = self.request
         self.tokens.append(token)
@@ -236,6 +255,9 @@ class Waiting:
 class Sampler:
     """@param rows of a batch; @param most bytes of keys and values, which the only batch of a model may exceed"""
 
+    #: Of a library that samples.
+    description: str | None = None
+
     def __init__(self, settings: Settings, rows: int, most: int) -> None:
         self._settings = settings
         self.rows = rows
@@ -250,6 +272,9 @@ class Sampler:
     @property
     def idle(self) -> bool:
         return not (self._requests or any(self._waiting.values()) or any(self._batches.values()))
+
+    def keep(self, policies: Iterable[Policy]) -> None:
+        """Nothing is kept between requests."""
 
     def cancel(self, request_id: int) -> None:
         error = EngineError("cancelled", "Sampling was cancelled.")
@@ -372,19 +397,8 @@ class Sampler:
 
     def _append(self, sequences: list[Sequence], scores: Tensor) -> list[Sequence]:
         """@returns those that are not over"""
-        left = []
-        for sequence, (token, logprob) in zip(sequences, choose(scores, sequences)):
-            request = sequence.request
-            if not np.isfinite(logprob):
-                name = request.policy.name
-                request.end(EngineError("bad_model", f'policy "{name}": its scores are not finite; it has diverged'))
-            elif not sequence.append(token, logprob):
-                left.append(sequence)
-            else:
-                request.left -= 1
-                if request.left == 0:
-                    request.end(None)
-        return left
+        chosen = zip(sequences, choose(scores, sequences))
+        return [sequence for sequence, (token, logprob) in chosen if sequence.grow(token, logprob)]
 
 
 #: What the allocators of CPUs and GPUs say; only some have a type of their own.

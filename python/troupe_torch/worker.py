@@ -35,6 +35,7 @@ from .policy import (
 )
 from .quantised import bitsandbytes, scale_bytes
 from .sampler import Sampler, Sequence, as_engine_error, request_of
+from .vllm_sampler import VllmSampler, vllm_problem
 
 Arrays = Mapping[str, np.ndarray]
 Result = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -75,14 +76,34 @@ class Worker:
         self._recompute: bool = options["recompute"]
         settings = Settings(options["trunkTokens"], options["headTokens"], autocast=self._dtype != torch.float32)
         self._settings = settings
-        self._sampler = Sampler(settings, options["rows"], options["cacheBytes"])
+        try:
+            self._sampler = self._chosen_sampler(options)
+        except EngineError as error:
+            writer.write({"id": 0, "error": {"code": error.code, "message": str(error)}})
+            sys.exit(1)
         self._policies: dict[str, Policy] = {}
         self._bases: dict[str, Base] = {}
         attention.on_layer = self._alive
         versions = {"python": sys.version.split()[0], "torch": torch.__version__, "transformers": transformers.__version__}
         threads = torch.get_num_threads()
         precision = f"{wanted}, bases in 4 bits" if self._in_4_bits else wanted
-        self._writer.write({"id": 0, "device": _describe(self._device), "precision": precision, "threads": threads, **versions})
+        found = {"device": _describe(self._device), "precision": precision, "threads": threads, **versions}
+        sampler = self._sampler.description
+        self._writer.write({"id": 0, **found, **({} if sampler is None else {"sampler": sampler})})
+
+    def _chosen_sampler(self, options: Mapping[str, Any]) -> Sampler | VllmSampler:
+        wanted, sizes = options["sampler"], (options["rows"], options["cacheBytes"])
+        is_useful = self._device.type == "cuda" and not (options["deterministic"] or self._in_4_bits)
+        if wanted == "own" or (wanted == "auto" and not is_useful):
+            return Sampler(self._settings, *sizes)
+        problem = vllm_problem()
+        if problem is None:
+            return VllmSampler(self._settings, *sizes)
+        if wanted == "auto":
+            print(f"troupe: the worker samples itself, because {problem}", file=sys.stderr)
+            return Sampler(self._settings, *sizes)
+        fix = "`troupe engine install torch --build vllm` installs it, `engine.sampler=own` needs none"
+        raise EngineError("no_engine", f"`sampler: vllm` is set, but {problem}; {fix}")
 
     def run(self) -> None:
         while True:
@@ -232,6 +253,7 @@ class Worker:
             with torch.no_grad():
                 parameter = policy.parameters[tensor]
                 parameter.copy_(torch.from_numpy(values.copy()).view(parameter.shape))
+        policy.revision += 1
         return {}, {}
 
     def _verb_remove(self, header: Mapping[str, Any], _: Arrays) -> Result:
@@ -240,6 +262,7 @@ class Worker:
         if policy.adapter is not None:
             remove_adapter(policy.model.trunk, policy.adapter)
             self._release(policy.model)
+        self._sampler.keep(self._policies.values())
         return {}, {}
 
     def _verb_copy(self, header: Mapping[str, Any], _: Arrays) -> Result:

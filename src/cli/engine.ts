@@ -1,6 +1,6 @@
 /** `troupe engine install`: Python packages that an engine computes with. */
 import { Argument, Command, Option } from "commander";
-import { installTorch, quantiseRequirement, torchRequirements, type TorchBuild } from "../engines/open.ts";
+import { installTorch, quantiseRequirement, torchBuilds, type TorchBuild } from "../engines/open.ts";
 import { showText } from "../format.ts";
 import { printJson, printLines, printNote } from "./print.ts";
 
@@ -18,9 +18,9 @@ export function engineCommand(): Command {
     .addOption(
       new Option(
         "--build <build>",
-        "of PyTorch: default has CUDA on Linux and Apple's GPU on a Mac; cpu is a fifth of the size, from PyTorch's own index",
+        "of PyTorch: default has CUDA on Linux and Apple's GPU on a Mac; cpu is a fifth of the size, from PyTorch's own index; vllm has vLLM for CUDA, and the PyTorch that it needs",
       )
-        .choices(["default", "cpu"])
+        .choices(torchBuilds)
         .default("default"),
     )
     .option("--python <path>", "interpreter to install for (default: python3)")
@@ -32,7 +32,7 @@ export function engineCommand(): Command {
       const state = installed.alreadyDone ? "already installed" : "installed";
       printLines([
         `PyTorch for Python ${installed.version}: ${state} in ${installed.folder}`,
-        torchRequirements.join(" "),
+        installed.packages.join(" "),
       ]);
     });
   return new Command("engine")

@@ -66,6 +66,6 @@ export {
   installTorch,
   quantiseRequirement,
   torchPython,
-  torchRequirements,
+  torchBuilds,
   type TorchBuild,
 } from "./torch/install.ts";

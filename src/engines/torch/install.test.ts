@@ -40,6 +40,9 @@ describe("engine install", () => {
     expect(asked()[1]).toContain("--extra-index-url");
     expect(await install()).toMatchObject({ alreadyDone: false, build: "default" });
     expect(asked()).toHaveLength(3);
+    expect(await install({ build: "vllm" })).toMatchObject({ alreadyDone: false, build: "vllm" });
+    expect(asked()[3]).toMatch(/vllm==[\d.]+ torch==[\d.]+ transformers==/);
+    expect(await install({ build: "vllm" })).toMatchObject({ alreadyDone: true });
   });
 
   it("starts over where packages are damaged, and never calls them installed", async () => {

@@ -18,17 +18,26 @@ import { makeDirectory } from "../../runs/durable.ts";
 import { acquireLock } from "../../runs/lock.ts";
 
 /** What else they need, pip chooses. */
-export const torchRequirements = [
+const torchRequirements = [
   "torch==2.15.0",
   "transformers==5.24.0",
   "safetensors==0.8.0",
   "numpy>=2,<3",
 ] as const;
 
+/** For `sampler: vllm`, which needs its own versions of the others. */
+const vllmRequirements = [
+  "vllm==0.32.0",
+  "torch==2.13.0",
+  "transformers==5.19.0",
+  ...torchRequirements.slice(2),
+] as const;
+
 /** For `quantise: nf4`. python/troupe_torch/quantised.py has the same. */
 export const quantiseRequirement = "bitsandbytes==0.50.2";
 
-export type TorchBuild = "default" | "cpu";
+export const torchBuilds = ["default", "cpu", "vllm"] as const;
+export type TorchBuild = (typeof torchBuilds)[number];
 
 const cpuIndex = "https://download.pytorch.org/whl/cpu";
 
@@ -37,7 +46,7 @@ const cpuIndex = "https://download.pytorch.org/whl/cpu";
  * it, pip would take PyPI's build when that index cannot be reached.
  */
 function packagesOf(build: TorchBuild): Packages {
-  if (build === "default") return { requirements: torchRequirements };
+  if (build !== "cpu") return { requirements: build === "vllm" ? vllmRequirements : torchRequirements };
   const [torch, ...others] = torchRequirements;
   const requirements = [process.platform === "linux" ? `${torch}+cpu` : torch, ...others];
   return { requirements, flags: ["--extra-index-url", cpuIndex] };
@@ -48,12 +57,15 @@ const oldestPython = [3, 10] as const;
 const completeFile = "troupe-packages.json";
 const completeSchema = z.object({
   version: z.string(),
-  build: z.enum(["default", "cpu"]),
+  build: z.enum(torchBuilds),
   quantise: z.boolean(),
 });
 
 function environmentFolder(root: string): string {
-  const digest = createHash("sha256").update(torchRequirements.join("\n")).digest("hex").slice(0, 12);
+  const digest = createHash("sha256")
+    .update([...torchRequirements, ...vllmRequirements].join("\n"))
+    .digest("hex")
+    .slice(0, 12);
   return path.join(root, "python", `torch-${digest}`);
 }
 
@@ -112,13 +124,17 @@ export interface TorchInstallOptions {
  */
 export async function installTorch(
   options: TorchInstallOptions = {},
-): Promise<InstalledTorch & { readonly alreadyDone: boolean }> {
+): Promise<InstalledTorch & { readonly alreadyDone: boolean; readonly packages: readonly string[] }> {
   const { root = cacheRoot(), python = "python3", build = "default", quantise = false } = options;
   const { onLine = () => {} } = options;
+  const { requirements: packages } = packagesOf(build);
   const there = installedTorch(root);
   // One whose Python was replaced or whose packages were damaged starts over.
-  const isWhole = there?.build === build && (await importProblem(there, quantise && there.quantise)) === null;
-  if (there !== null && isWhole && (there.quantise || !quantise)) return { ...there, alreadyDone: true };
+  const isWhole =
+    there?.build === build &&
+    (await importProblem({ ...there, quantise: quantise && there.quantise })) === null;
+  if (there !== null && isWhole && (there.quantise || !quantise))
+    return { ...there, alreadyDone: true, packages };
   const version = there !== null && isWhole ? there.version : await supportedVersion(python);
   const folder = environmentFolder(root);
   const parent = path.dirname(folder);
@@ -127,8 +143,8 @@ export async function installTorch(
   try {
     if (!isWhole) await fillAnew(folder, python, { ...packagesOf(build), onLine });
     if (quantise) await add(folder, { requirements: [quantiseRequirement], onLine });
-    const found = { python: path.join(folder, "bin", "python") };
-    const problem = await importProblem(found, quantise);
+    const installedPython = path.join(folder, "bin", "python");
+    const problem = await importProblem({ python: installedPython, build, quantise });
     if (problem !== null) throw failed(`what pip installed in ${folder} cannot be imported: ${problem}`);
     writeFileSync(path.join(folder, completeFile), `${JSON.stringify({ version, build, quantise })}\n`);
   } finally {
@@ -136,15 +152,17 @@ export async function installTorch(
   }
   const installed = installedTorch(root);
   if (installed === null) throw failed(`${folder} is incomplete after the installation`);
-  return { ...installed, alreadyDone: false };
+  return { ...installed, alreadyDone: false, packages };
 }
 
 /** Null: its Python imports what the engine needs. */
-async function importProblem(
-  { python }: { readonly python: string },
-  quantise: boolean,
-): Promise<string | null> {
-  const packages = ["torch", "transformers", "safetensors", "numpy", ...(quantise ? ["bitsandbytes"] : [])];
+async function importProblem({
+  python,
+  build,
+  quantise,
+}: Pick<InstalledTorch, "python" | "build" | "quantise">): Promise<string | null> {
+  const more = [...(quantise ? ["bitsandbytes"] : []), ...(build === "vllm" ? ["vllm"] : [])];
+  const packages = ["torch", "transformers", "safetensors", "numpy", ...more];
   return runPython(python, `import ${packages.join(", ")}`).then(
     () => null,
     (error: Error) => error.message,

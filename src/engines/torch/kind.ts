@@ -7,7 +7,7 @@ import { LastingWorker } from "./lasting-worker.ts";
 import { torchCapabilities, TorchEngine } from "./torch-engine.ts";
 import { TorchWorker } from "./worker.ts";
 
-export const torchSettings = z.strictObject({
+const fields = z.strictObject({
   type: z.literal("torch").describe("torch: PyTorch in a process of its own, on a GPU or the CPU."),
   python: z
     .string()
@@ -48,23 +48,39 @@ export const torchSettings = z.strictObject({
     .min(1)
     .default(256)
     .describe("Tokens whose scores of the whole vocabulary are in memory at a time."),
+  sampler: z
+    .enum(["auto", "own", "vllm"])
+    .default("auto")
+    .describe(
+      "vllm: vLLM, within the worker; own: the worker's own, whose results do not depend on what else is sampled; auto: vLLM on CUDA where it is installed, without `deterministic` and `quantise`.",
+    ),
   rows: z
     .int()
     .min(1)
     .max(1024)
     .default(16)
-    .describe("Sequences that are sampled together; results do not depend on which."),
+    .describe("Sequences that the worker's own sampler takes together; results do not depend on which."),
   cacheBytes: z
     .int()
     .min(0)
     .default(4e9)
-    .describe("Most keys and values of sampled sequences; the only batch of a model may need more."),
+    .describe(
+      "Most keys and values of sampled sequences; the only batch of a model may need more. With vLLM as much is allocated for each model that is sampled.",
+    ),
   timeoutSeconds: z
     .number()
     .min(1)
     .default(600)
     .describe("Longest silence of the worker before it is taken for hung."),
 });
+
+export const torchSettings = fields.refine(
+  ({ sampler, deterministic, quantise }) => sampler !== "vllm" || (!deterministic && quantise === "none"),
+  {
+    path: ["sampler"],
+    error: "vLLM has neither `deterministic: true` nor `quantise`; use `sampler: own` with them",
+  },
+);
 
 export type TorchSettings = z.output<typeof torchSettings>;
 

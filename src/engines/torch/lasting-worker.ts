@@ -198,7 +198,7 @@ function checkRepeated(first: number | undefined, again: number | undefined): vo
 
 /** A GPU that is lost must not become a processor in silence. */
 function checkSame(first: Answer["header"], found: Answer["header"]): void {
-  const fields = ["device", "precision", "threads", "python", "torch", "transformers"];
+  const fields = ["device", "precision", "threads", "python", "torch", "transformers", "sampler"];
   const other = fields.find((field) => first[field] !== found[field]);
   if (other === undefined) return;
   const [before, now] = [String(first[other]), String(found[other])];

@@ -130,15 +130,23 @@ export class TorchEngine implements Engine {
   }
 
   get description(): string {
-    const { device, precision, threads, torch } = this.#found;
+    const { device, precision, threads, torch, sampler } = this.#found;
     if (device === undefined) return "torch engine";
     const where = device === "cpu" ? [`${String(threads)} ${threads === 1 ? "thread" : "threads"}`] : [];
-    return `torch engine (${[device, ...where, precision].join(", ")}, PyTorch ${String(torch)})`;
+    const sampling = typeof sampler === "string" ? `, sampled by ${sampler}` : "";
+    return `torch engine (${[device, ...where, precision].join(", ")}, PyTorch ${String(torch)}${sampling})`;
   }
 
   get arithmetic(): Readonly<Record<string, string>> {
-    const { device, precision, threads, torch, transformers } = this.#found;
-    const all = { device, precision, torch, transformers, ...(device === "cpu" ? { threads } : {}) };
+    const { device, precision, threads, torch, transformers, sampler } = this.#found;
+    const all = {
+      device,
+      precision,
+      torch,
+      transformers,
+      ...(device === "cpu" ? { threads } : {}),
+      ...(sampler === undefined ? {} : { sampler }),
+    };
     return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
   }
 

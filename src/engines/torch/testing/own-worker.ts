@@ -30,10 +30,11 @@ export function engineWith(changes: object): TorchEngine {
 export function openOwn(
   changes: object = {},
   log?: string,
+  interpreter = python,
 ): { engine: TorchEngine; processes: TorchWorker[] } {
   const processes: TorchWorker[] = [];
   const start = (): TorchWorker => {
-    const worker = startWorker(changes, log);
+    const worker = startWorker(changes, log, interpreter);
     processes.push(worker);
     return worker;
   };

@@ -13,8 +13,6 @@ import { startWorker } from "./own-worker.ts";
 
 export { python };
 
-const idle: TorchWorker[] = [];
-
 /** Asks a worker, and notes which policies it has: a new process would have none of them. */
 function remembering(worker: TorchWorker) {
   const names = new Set<string>();
@@ -30,17 +28,27 @@ function remembering(worker: TorchWorker) {
   return { ask, forget };
 }
 
-function idleWorker(): TorchWorker {
-  const found = idle.pop();
-  if (found !== undefined) return found;
-  const started = startWorker();
-  atEndOfFile(() => started.close());
-  return started;
+interface Workers {
+  take(): TorchWorker;
+  putBack(worker: TorchWorker): void;
 }
 
+/** Workers that are shared, of a kind. */
+export function workersOf(start: () => TorchWorker): Workers {
+  const idle: TorchWorker[] = [];
+  const started = (): TorchWorker => {
+    const worker = start();
+    atEndOfFile(() => worker.close());
+    return worker;
+  };
+  return { take: () => idle.pop() ?? started(), putBack: (worker) => void idle.push(worker) };
+}
+
+const workers = workersOf(() => startWorker());
+
 /** Opens an engine on a shared worker. Closing it removes its policies, and the next engine gets the worker. */
-export function openShared(): TorchEngine {
-  const worker = idleWorker();
+export function openShared(own: Workers = workers): TorchEngine {
+  const worker = own.take();
   const { ask, forget } = remembering(worker);
   let isClosed = false;
   return new TorchEngine({
@@ -57,7 +65,7 @@ export function openShared(): TorchEngine {
       if (isClosed) return;
       isClosed = true;
       await forget();
-      idle.push(worker);
+      own.putBack(worker);
     },
   });
 }
@@ -67,7 +75,7 @@ export function openShared(): TorchEngine {
  * process that forgets everything, because importing PyTorch takes seconds.
  */
 export function openMortal(share: number): TorchEngine {
-  const worker = idleWorker();
+  const worker = workers.take();
   const generator = generatorOf(rootKey(11));
   const forgetting = new Set<Promise<unknown>>();
   /** Verbs that the process before has answered: most processes live long enough to repeat them. */
@@ -120,7 +128,7 @@ export function openMortal(share: number): TorchEngine {
     moved: (...given) => lasting.moved(...given),
     close: async () => {
       await lasting.close();
-      if (!isClosed) idle.push(worker);
+      if (!isClosed) workers.putBack(worker);
       isClosed = true;
     },
   });
