@@ -61,7 +61,11 @@ test("actions that are left out are counted by reason, and are in no group", () 
     [undefined, 0.5],
     ["down-sampled", 0],
   ]);
-  const metrics = rolloutMetrics(played, credited);
+  const metrics = rolloutMetrics(played, credited, {
+    algorithm: algorithmFrom("dr-grpo"),
+    isWhole: true,
+    influence: new Map(),
+  });
   expect(metrics).toMatchObject({ leftOut: { "down-sampled": 1 }, groups: 1, flatGroups: 0 });
   expect(metrics).not.toHaveProperty("unrewarded");
   expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);
