@@ -15,7 +15,7 @@ export async function exportOf(runs: ViewedRuns, limits: ExportLimits): Promise<
   const all = await runs.all();
   const names = all.map(({ name }) => name);
   const room = { characters: limits.characters };
-  const exported = [];
+  const exported: Awaited<ReturnType<typeof exportedRun>>[] = [];
   for (const run of all) exported.push(await exportedRun(run, limits.episodes, room));
   const byRun = <T>(of: (one: (typeof exported)[number]) => T): Record<string, T> =>
     Object.fromEntries(exported.map((one) => [one.name, of(one)]));
