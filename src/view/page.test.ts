@@ -160,7 +160,12 @@ describe.skipIf(executablePath === undefined)(
         await press("Escape", "n");
         await page.getByRole("heading", { name: "train/1/1" }).waitFor();
         await press("u");
-        await press("/");
+        // The list has its keys once it is drawn.
+        const isSearching = async () => {
+          await press("/");
+          return page.evaluate<string>("document.activeElement.type");
+        };
+        await expect.poll(isSearching).toBe("search");
         await page.keyboard.type("needle");
         await page.locator(".found").first().waitFor();
         expect(where()).toContain("text=needle");

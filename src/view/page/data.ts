@@ -89,6 +89,17 @@ function changed({ run, state }: Change): void {
   if (state === "training") training.add(run);
   else training.delete(run);
   live.value = training;
+  countChange(run);
+}
+
+/** What was not all there yet is asked for again. */
+export function askAgain(run: string, path: string): void {
+  for (const each of [path, pathOfRun(run)]) answers.delete(each);
+  countChange(run);
+}
+
+/** Views of the run, and of no run, ask again for what is no longer known. */
+function countChange(run: string): void {
   const name = encodeURIComponent(run);
   const count = (key: string) => (changes.value[key] ?? 0) + 1;
   changes.value = { ...changes.value, [name]: count(name), "": count("") };

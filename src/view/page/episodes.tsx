@@ -4,13 +4,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { toVisible } from "../../format.ts";
 import type { EpisodeLine, EpisodeList, RunPage } from "../api.ts";
 import { address, changeQuery, filterQuery, go, linkTo } from "./address.ts";
-import { ask, pathOfRun, useAnswer } from "./data.ts";
+import { ask, askAgain, pathOfRun, useAnswer } from "./data.ts";
 import { Toggle } from "./curves.tsx";
 import { useKeys } from "./keys.ts";
 import { rowId, VirtualList } from "./list.tsx";
 import { figure, percent, Problem, Words } from "./text.tsx";
 
 const pageSize = 100;
+/** Milliseconds until an unfinished search is asked again. */
+const unfinished = 300;
 
 export function Episodes({ page }: { readonly page: RunPage }) {
   const query = filterQuery(address.value.query).toString();
@@ -113,6 +115,11 @@ function useList(run: string, query: string): Loaded {
   useEffect(() => {
     asking.current = null;
     setRest([]);
+  }, [first.data]);
+  useEffect(() => {
+    if (first.data?.isExact !== false) return undefined;
+    const timer = setTimeout(() => askAgain(run, base), unfinished);
+    return () => clearTimeout(timer);
   }, [first.data]);
   const head = first.data ?? none;
   const parts = [head, ...rest];
