@@ -49,6 +49,7 @@ export class ViewedRun {
   readonly #curves: RunCurves;
   readonly #entries: Entries;
   readonly #tokenizers: Tokenizers;
+  #starting: NodeJS.Timeout | undefined;
   #index: RunIndex | null = null;
   #last: { readonly key: string; readonly all: readonly number[] } | null = null;
   #records: { readonly generation: number; readonly reader: EpisodeRecords } | null = null;
@@ -66,13 +67,14 @@ export class ViewedRun {
     return runLine(this.name, this.directory, this.#recipe);
   }
 
-  /** Begins to index the run, unless it has begun. */
+  /** Begins to index the run, unless it has begun, once the first screen has been answered. */
   async #startIndex(): Promise<void> {
     const order = { run: this.directory, masksTruncated: masksTruncated(await this.recipe()) };
-    this.#index ??= new RunIndex(order);
+    this.#starting ??= setTimeout(() => (this.#index = new RunIndex(order)), indexDelay).unref();
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#starting);
     await this.#index?.close();
   }
 
@@ -258,6 +260,9 @@ export class ViewedRun {
     };
   }
 }
+
+/** Milliseconds. */
+const indexDelay = 500;
 
 /** Milliseconds that a request waits for a search that goes on. */
 const patience = 50;

@@ -25,6 +25,8 @@ export interface Table extends Game {
   readonly others: Actor;
   readonly person: Person;
   readonly seed: number;
+  /** One game from here. Absent: games of held-out tasks. */
+  readonly start?: Position | undefined;
 }
 
 /** Plays held-out tasks until the person stops. */
@@ -39,6 +41,7 @@ export async function playGames(table: Table): Promise<void> {
     person.tell([...lines, "Type /TOOL and its argument, or JSON, to call one.\n"].join("\n"));
   let game = 0;
   while (await playGame(table, game)) {
+    if (table.start !== undefined) return;
     game++;
     const answer = await person.ask("Enter for another task, q to quit: ");
     if (answer === null || isQuit(answer)) return;
@@ -48,7 +51,7 @@ export async function playGames(table: Table): Promise<void> {
 /** False: the person quit. */
 async function playGame(table: Table, game: number): Promise<boolean> {
   const { environment, person } = table;
-  let position = await begin(table, await heldOutTask(table, game));
+  let position = table.start ?? (await begin(table, await heldOutTask(table, game)));
   // What is drawn holds everything; while the game lasts, a person knows what the role knows.
   const unseen: string[] = [];
   while (!position.done) {
@@ -172,10 +175,9 @@ export function solverActor({ environment }: Game): Actor {
   };
 }
 
-/** As in an evaluation: with its temperature, without training. */
-export function trainedActor(game: Game, { resolved, engine, policies }: TrainedTeam): Actor {
+export function settingOf(game: Game, { resolved, engine, policies }: TrainedTeam): RolloutSetting {
   const { temperature, topP } = resolved.recipe.evaluation;
-  const setting: RolloutSetting = {
+  return {
     ...rolloutDefaults,
     ...game,
     engine,
@@ -184,6 +186,12 @@ export function trainedActor(game: Game, { resolved, engine, policies }: Trained
     score: () => 0,
     sampling: { temperature, topP },
   };
+}
+
+/** As in an evaluation: with its temperature, without training. */
+export function trainedActor(game: Game, trained: TrainedTeam): Actor {
+  const { resolved } = trained;
+  const setting = settingOf(game, trained);
   return async (role, position, number) => {
     const key = keyAt(rootKey(resolved.recipe.seed), "play", number);
     const thoughtsFor = (name: RoleName) => thoughtsIn(position.said, game.team, name);

@@ -1,5 +1,5 @@
 /** `troupe play`: a person takes a role in the terminal; a run's policies or the solver play the others. */
-import { playGames, solverActor, trainedActor, type Actor } from "./game.ts";
+import { playGames, settingOf, solverActor, trainedActor, type Actor } from "./game.ts";
 import { Command } from "commander";
 import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
@@ -12,13 +12,16 @@ import { wholeNumber, recipeOrEnvironment, withOverrideOption, type OverrideOpti
 import { askPerson } from "../person.ts";
 import { findRun } from "../places.ts";
 import { withTrainedTeam } from "../trained-team.ts";
-import type { Game } from "./position.ts";
+import { readEpisodes, type StoredEpisode } from "../../rollout/stored.ts";
+import { recordedPosition, type Game, type Position } from "./position.ts";
 
 interface PlayArguments extends OverrideOptions {
   readonly role?: string;
   readonly run?: string;
   readonly runs: string;
   readonly seed: number;
+  readonly from?: string;
+  readonly node: string;
 }
 
 export function playCommand(): Command {
@@ -29,12 +32,15 @@ export function playCommand(): Command {
     .option("--role <role>", "your role (default: the first to act)")
     .option("--run <run>", "run whose policies play the other roles (default: the solver)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--from <episode>", "with --run: play on from this recorded episode, such as train/12/3")
+    .option("--node <node>", "with --from: the state to play on from, such as 3.0 (default: the first)", "")
     .option("--seed <number>", "random seed of the tasks", wholeNumber(0), 1)
     .action(async (given: string | undefined, overrides: string[], options: PlayArguments) => {
       if (options.run !== undefined) {
         if (overrides.length === 0 && !options.override) return playWithRun(given, options, options.run);
         throw new TroupeError("bad_arguments", "overrides are not supported with --run");
       }
+      if (options.from !== undefined) throw new TroupeError("bad_arguments", "--from needs --run");
       if (given === undefined) {
         throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");
       }
@@ -45,13 +51,30 @@ export function playCommand(): Command {
 
 async function playWithRun(given: string | undefined, options: PlayArguments, run: string): Promise<void> {
   const place = await findRun(run, options.runs);
-  await withTrainedTeam(place, { runs: options.runs, recipe: given }, async (trained) => {
+  const stored = options.from === undefined ? null : await storedIn(place, options.from);
+  const team = stored?.entry.evaluation?.team;
+  await withTrainedTeam(place, { runs: options.runs, recipe: given, team }, async (trained) => {
     const game = { environment: trained.resolved.environment, team: trained.team };
-    await play(game, (lent) => trainedActor(lent, trained), options);
+    const start =
+      stored === null
+        ? undefined
+        : await recordedPosition(settingOf(game, trained), stored.episode, options.node);
+    await play(game, (lent) => trainedActor(lent, trained), options, start);
   });
 }
 
-async function play(game: Game, others: (game: Game) => Actor, { role, seed }: PlayArguments): Promise<void> {
+/** @throws TroupeError `bad_arguments` if the run does not keep it */
+async function storedIn(run: string, id: string): Promise<StoredEpisode> {
+  for await (const stored of readEpisodes(run, { id })) return stored;
+  throw new TroupeError("bad_arguments", `--from: ${run} keeps no episode ${id}; \`troupe view\` lists them`);
+}
+
+async function play(
+  game: Game,
+  others: (game: Game) => Actor,
+  { role, seed }: PlayArguments,
+  start?: Position,
+): Promise<void> {
   const { environment } = game;
   if (environment.drive !== undefined)
     throw new TroupeError(
@@ -61,7 +84,8 @@ async function play(game: Game, others: (game: Game) => Actor, { role, seed }: P
   using person = askPerson(process.stdin, process.stdout);
   await withServices((services) => {
     const lent = { ...game, services };
-    return playGames({ ...lent, role: chosenRole(game.team, role), others: others(lent), seed, person });
+    const own = chosenRole(game.team, role);
+    return playGames({ ...lent, role: own, others: others(lent), seed, person, start });
   });
 }
 

@@ -7,7 +7,11 @@ import {
   type Position as Place,
 } from "../../environments/progression.ts";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Action, EpisodeNode } from "../../rollout/episode.ts";
+import { TroupeError } from "../../errors.ts";
+import { recordedTip } from "../../rollout/continue.ts";
+import type { Action, Episode, EpisodeNode } from "../../rollout/episode.ts";
+import { edgesOf, nodeOf as recordedNode, pathTo } from "../../rollout/navigate.ts";
+import type { RolloutSetting } from "../../rollout/setting.ts";
 import type { Histories } from "../../rollout/prompts.ts";
 import { rolesToAct, scheduleOf } from "../../teams/acting.ts";
 import type { Role, Team } from "../../teams/team.ts";
@@ -46,6 +50,23 @@ const contextOf = ({ services }: Game): Context =>
 
 export async function begin(game: Game, task: Json): Promise<Position> {
   return { ...(await startEpisode(game.environment, task, contextOf(game))), histories: new Map(), said: [] };
+}
+
+/** A recorded position. @throws TroupeError if the episode ended there, or its roles are shown something else today */
+export async function recordedPosition(
+  setting: RolloutSetting,
+  episode: Episode,
+  id: string,
+): Promise<Position> {
+  const recorded = recordedNode(episode, id);
+  if (recorded.done)
+    throw new TroupeError("bad_arguments", `${episode.id} ended at the node ${id}; name an earlier one`);
+  const { histories } = await recordedTip(setting, episode, recorded);
+  const { state, turn, phase, done, pending } = recorded;
+  const said = pathTo(episode, recorded)
+    .toReversed()
+    .map((node) => edgesOf(episode, node).map(({ action: { role, reply } }) => ({ role, reply })));
+  return { state, turn, phase, done, histories, said, ...(pending === undefined ? {} : { pending }) };
 }
 
 export function actingRoles({ environment, team }: Game, position: Position): readonly Role[] {
