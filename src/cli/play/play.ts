@@ -1,7 +1,7 @@
 /** `troupe play`: a person takes a role in the terminal; a run's policies or the solver play the others. */
 import { playGames, settingOf, solverActor, trainedActor, type Actor } from "./game.ts";
 import { Command } from "commander";
-import { runsFolder } from "../../command-line.ts";
+import { command, runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
 import { buildTeam } from "../../teams/build.ts";
@@ -66,7 +66,10 @@ async function playWithRun(given: string | undefined, options: PlayArguments, ru
 /** @throws TroupeError `bad_arguments` if the run does not keep it */
 async function storedIn(run: string, id: string): Promise<StoredEpisode> {
   for await (const stored of readEpisodes(run, { id })) return stored;
-  throw new TroupeError("bad_arguments", `--from: ${run} keeps no episode ${id}; \`troupe view\` lists them`);
+  throw new TroupeError(
+    "bad_arguments",
+    `--from: ${run} keeps no episode ${id}; \`${command("view", run)}\` lists them`,
+  );
 }
 
 async function play(

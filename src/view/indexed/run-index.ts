@@ -60,6 +60,7 @@ export class RunIndex {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#forgetSearches();
+    this.#worker.ref();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
     this.#worker.postMessage("end");
     await this.#ended;
