@@ -1,6 +1,4 @@
 /** All commands of the command line. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Command } from "commander";
 import { command } from "../command-line.ts";
 import { showLines } from "../format.ts";
@@ -30,6 +28,7 @@ import { serveCommand } from "./serve/serve.ts";
 import { sftCommand } from "./train/sft.ts";
 import { trainCommand } from "./train/train.ts";
 import { viewCommand } from "./view/view.ts";
+import { version } from "./version.ts";
 
 const commands = [
   trainCommand,
@@ -103,9 +102,4 @@ function dottedFlagHint(text: string): string {
   const flag = /unknown option '--([\w.-]+)(=?)/.exec(text);
   if (flag === null || !(flag[1]?.includes(".") || flag[2] === "=")) return "";
   return `To override the recipe, write ${flag[1]}=… without dashes.\n`;
-}
-
-function version(): string {
-  const file = join(import.meta.dirname, "..", "..", "package.json");
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

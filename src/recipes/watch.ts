@@ -79,7 +79,6 @@ export type Watch = z.output<typeof watchSettings>;
  */
 export const pretrainedLimits: WatchLimits = {
   entropy: { above: 4, action: "warn" },
-  truncated: { above: 0.9, action: "warn" },
   flatGroups: { above: 0.98, action: "warn" },
   kl: { above: 0.5, action: "stop" },
   success: { drop: 0.5, action: "stop" },

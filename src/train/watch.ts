@@ -6,7 +6,7 @@ import { showNumber, showShare } from "../format.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Measure, Watch, WatchAction } from "../recipes/watch.ts";
 import type { Evaluation, StepMetrics, WatchRecord } from "../runs/records.ts";
-import { mean, sum } from "../statistics.ts";
+import { mean, standardDeviation, sum } from "../statistics.ts";
 
 /** What is compared: the records of a run. */
 export interface Watched {
@@ -112,7 +112,7 @@ const leastErrors = 3;
 
 /**
  * Success in training, averaged over the window, has fallen below its best window by more than the limit, and by more than
- * chance: three standard errors, from how much success differs between the steps of both windows.
+ * chance.
  */
 function successSigns(
   { watch: { window, limits }, metrics }: Watched,
@@ -120,25 +120,43 @@ function successSigns(
 ): readonly Sign[] {
   const limit = limits?.success;
   if (limit?.drop === undefined || recent.length < window) return [];
-  const successes = metrics.map(({ rollout }) => rollout?.success ?? 0);
-  const now = successes.slice(-window);
-  const windows = successes
+  const windows = metrics
     .slice(0, -window)
-    .map((_, start) => successes.slice(start, start + window))
-    .filter(({ length }) => length === window);
-  const best = windows.reduce((one, other) => (mean(other) > mean(one) ? other : one), windows[0] ?? now);
-  const [value, highest] = [mean(now), mean(best)];
-  const error = Math.sqrt(squaredError(now) + squaredError(best));
-  if (value >= (1 - limit.drop) * highest || highest - value <= leastErrors * error) return [];
+    .map((_, start) => meanSuccess(metrics.slice(start, start + window)));
+  const now = meanSuccess(recent.slice(-window));
+  const best = windows.reduce((one, other) => (other.mean > one.mean ? other : one), now);
+  if (now.mean >= (1 - limit.drop) * best.mean) return [];
+  if (best.mean - now.mean <= leastErrors * errorBetween(now, best)) return [];
   const drop = { kind: "drop", at: limit.drop } as const;
-  return [{ measure: "success", value, limit: drop, best: highest, success: value, action: limit.action }];
+  const { mean: value } = now;
+  return [{ measure: "success", value, limit: drop, best: best.mean, success: value, action: limit.action }];
 }
 
-/** Of the mean of steps; 0 for one step, whose spread is unknown. */
-function squaredError(values: readonly number[]): number {
-  if (values.length < 2) return 0;
-  const centre = mean(values);
-  return sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1) / values.length;
+interface Mean {
+  readonly mean: number;
+  readonly episodes: number;
+  /** Of the mean, from how much steps differ; 0 for one step. */
+  readonly squaredError: number;
+}
+
+function meanSuccess(steps: readonly StepMetrics[]): Mean {
+  const values = steps.map(({ rollout }) => rollout?.success ?? 0);
+  const count = values.length;
+  return {
+    mean: mean(values),
+    episodes: sum(steps.map(({ rollout }) => rollout?.episodes ?? 0)),
+    squaredError: count < 2 ? 0 : standardDeviation(values) ** 2 / (count - 1),
+  };
+}
+
+/**
+ * The standard error of a difference: from how much steps differ, but at least that of as many independent episodes as were
+ * sampled. The best of many windows is a lucky one, whose steps differ less than usual.
+ */
+function errorBetween(one: Mean, other: Mean): number {
+  const share = (one.mean + other.mean) / 2;
+  const binomial = share * (1 - share) * (1 / Math.max(1, one.episodes) + 1 / Math.max(1, other.episodes));
+  return Math.sqrt(Math.max(one.squaredError + other.squaredError, binomial));
 }
 
 /** Of the last step's evaluation, if it made one: its interval is below that of the best. */

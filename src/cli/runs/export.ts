@@ -1,4 +1,7 @@
-/** `troupe runs export RUN`: a run's records as a table, or sent to TensorBoard, Weights & Biases or an OTLP receiver. */
+/**
+ * `troupe runs export RUN`: a run's records as a table, sent to TensorBoard, Weights & Biases or an OTLP receiver, or its
+ * episodes as ATIF documents.
+ */
 import { writeFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -6,6 +9,7 @@ import { Command, Option } from "commander";
 import { retrying, standardRetries } from "../../calls/retry.ts";
 import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
+import { writeAtif } from "../../logging/atif/write.ts";
 import { openSink } from "../../logging/open.ts";
 import { withoutSecrets, sinkNames, type LoggingSettings, type SinkName } from "../../logging/settings.ts";
 import { SinkError, type Sink } from "../../logging/sink.ts";
@@ -15,14 +19,18 @@ import { acquireLock } from "../../runs/lock.ts";
 import { readRecipe } from "../../runs/read.ts";
 import { findRun } from "../places.ts";
 import { printLines } from "../print.ts";
+import { version } from "../version.ts";
 
 interface ExportOptions {
   readonly runs: string;
   readonly table?: TableName;
   readonly format?: "csv" | "parquet";
   readonly out?: string;
-  readonly to?: SinkName;
+  readonly to?: SinkName | typeof atif;
 }
+
+/** Trajectories in the format of other viewers, which no service receives. */
+const atif = "atif";
 
 export function exportCommand(): Command {
   return new Command("export")
@@ -38,18 +46,25 @@ export function exportCommand(): Command {
         "parquet",
       ]),
     )
-    .option("--out <file>", "default: standard output")
+    .option(
+      "--out <file>",
+      "default: standard output; with --to atif a folder (default: logging/atif in the run's)",
+    )
     .addOption(
-      new Option("--to <sink>", "send what is missing there")
-        .choices(sinkNames)
-        .conflicts(["table", "format", "out"]),
+      new Option("--to <sink>", "send what is missing there; atif: write trajectories, a file each")
+        .choices([...sinkNames, atif])
+        .conflicts(["table", "format"]),
     )
     .action(async (given: string, overrides: string[], options: ExportOptions) => {
       const directory = await findRun(given, options.runs);
-      if (options.to !== undefined) return send(directory, options.to, overrides);
+      const { to, out } = options;
+      if (to !== undefined && to !== atif) {
+        if (out !== undefined) throw new TroupeError("bad_arguments", `--out: ${to} has a place of its own`);
+        return send(directory, to, overrides);
+      }
       if (overrides.length > 0)
-        throw new TroupeError("bad_arguments", `${overrides[0]}: overrides are for --to`);
-      await write(directory, options);
+        throw new TroupeError("bad_arguments", `${overrides[0]}: overrides are for --to with a service`);
+      await (to === atif ? writeTrajectories(directory, out) : write(directory, options));
     });
 }
 
@@ -73,6 +88,17 @@ function writeOut(out: string, contents: string | Uint8Array): void {
       cause: error,
     });
   }
+}
+
+async function writeTrajectories(directory: string, out?: string): Promise<void> {
+  const folder = out ?? path.join(directory, "logging", atif);
+  const { name: recipe = "" } = (await readRecipe(directory)) as { readonly name?: string };
+  const files = await writeAtif(
+    directory,
+    { name: path.basename(directory), recipe, version: version() },
+    folder,
+  );
+  printLines([`${files} trajectories of ${path.basename(directory)} in ${folder}`]);
 }
 
 async function send(directory: string, name: SinkName, overrides: readonly string[]): Promise<void> {
