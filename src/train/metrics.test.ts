@@ -55,17 +55,14 @@ test("actions that are left out are counted by reason, and are in no group", () 
   const lines = [0, 1, 0.5].map((score) => ({ actions: [action()], score }));
   const episodes = [trajectories(0, lines)];
   const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
-  const credited = credit(episodes, algorithmFrom("dr-grpo", { samples: 3, downSample: 2 }));
+  const algorithm = algorithmFrom("dr-grpo", { samples: 3, downSample: 2 });
+  const credited = credit(episodes, algorithm);
   expect(credited.map(({ leftOut, advantage }) => [leftOut, advantage])).toEqual([
     [undefined, -0.5],
     [undefined, 0.5],
     ["down-sampled", 0],
   ]);
-  const metrics = rolloutMetrics(played, credited, {
-    algorithm: algorithmFrom("dr-grpo"),
-    isWhole: true,
-    influence: new Map(),
-  });
+  const metrics = rolloutMetrics(played, credited, { algorithm, isWhole: true, influence: new Map() });
   expect(metrics).toMatchObject({ leftOut: { "down-sampled": 1 }, groups: 1, flatGroups: 0 });
   expect(metrics).not.toHaveProperty("unrewarded");
   expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);

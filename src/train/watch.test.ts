@@ -99,6 +99,18 @@ test("an evaluation is compared with the best one, beyond both intervals, in its
   expect(signs(0.05, 2)).toEqual([]);
 });
 
+test("an evaluation that stays low is a warning once, and a stop each time", () => {
+  const evaluations = [evaluation(0, 0.57, 0.05), evaluation(2, 0.02, 0.02), evaluation(3, 0.02, 0.02)];
+  const given = (action: string) =>
+    signsIn(watched({ evaluation: { drop: 0.5, action } }, entropies(1, 1, 1), { evaluations })).length;
+  expect([given("warn"), given("stop")]).toEqual([0, 1]);
+});
+
+test("a figure that is missing in between is still beyond its limit", () => {
+  const limits = { entropy: { below: 0.2 } };
+  expect(signsIn(watched(limits, entropies(0.1, 0.1, 0.1, undefined, 0.1)))).toEqual([]);
+});
+
 test("figures of policies have limits, too", () => {
   const metrics = [1, 2, 3].map((step) => stepOf(step, 0.5, {}, 1));
   const [sign] = signsIn(watched({ kl: { above: 0.5 } }, metrics));

@@ -26,39 +26,42 @@ export type Sign = Pick<WatchRecord, "measure" | "of" | "value" | "limit" | "bes
   readonly action: WatchAction;
 };
 
+/** A sign, and whether the records before the last step, or the last measurement, had it already. */
+interface Found {
+  readonly sign: Sign;
+  readonly isOld: boolean;
+}
+
 /**
  * The signs after the last step. A warning is a sign in the step in which a figure crosses its limit, and not while it
  * stays there.
  */
 export function signsIn(watched: Watched): readonly Sign[] {
-  const before = { ...watched, metrics: watched.metrics.slice(0, -1) };
-  const earlier = new Set(windowed(before).map(nameOf));
-  const now = windowed(watched).filter((sign) => sign.action !== "warn" || !earlier.has(nameOf(sign)));
-  return [...now, ...evaluationSigns(watched)];
+  const found = [...boundedSigns(watched), ...successSigns(watched), ...evaluationSigns(watched)];
+  return found.filter(({ sign, isOld }) => sign.action !== "warn" || !isOld).map(({ sign }) => sign);
 }
 
-function nameOf({ measure, of = "" }: Sign): string {
-  return JSON.stringify([measure, of]);
-}
-
-/** Of figures that are averaged over the window. */
-function windowed(watched: Watched): readonly Sign[] {
+function boundedSigns(watched: Watched): readonly Found[] {
   const { watch, metrics, since } = watched;
+  const { window, limits } = watch;
   const recent = metrics.filter(({ step }) => step > since);
-  const success = mean(recent.slice(-watch.window).map(({ rollout }) => rollout?.success ?? 0));
-  const bounded = seriesOf(watched, recent).flatMap(({ measure, of, values }): readonly Sign[] => {
-    const limit = watch.limits?.[measure];
-    const last = values.slice(-watch.window);
+  const success = mean(recent.slice(-window).map(({ rollout }) => rollout?.success ?? 0));
+  return seriesOf(watched, recent).flatMap(({ measure, of, values }): readonly Found[] => {
+    const limit = limits?.[measure];
     // A figure that was not measured in the last step has no news.
-    if (limit === undefined || last.length < watch.window || last.includes(undefined)) return [];
-    const value = mean(last as readonly number[]);
+    if (limit === undefined || values.length < window || values.at(-1) === undefined) return [];
+    const value = meanOf(values.slice(-window));
     const crossed = crossedBy(value, limit);
-    const whose = of === undefined ? {} : { of };
-    return crossed === null
-      ? []
-      : [{ measure, ...whose, value, limit: crossed, success, action: limit.action }];
+    if (crossed === null) return [];
+    const isOld = values.length > window && crossedBy(meanOf(values.slice(-window - 1, -1)), limit) !== null;
+    const { action } = limit;
+    return [{ sign: { measure, of, value, limit: crossed, success, action }, isOld }];
   });
-  return [...bounded, ...successSigns(watched, recent)];
+}
+
+/** Of values that `known` has cleared. */
+function meanOf(values: readonly (number | undefined)[]): number {
+  return mean(values as readonly number[]);
 }
 
 /** The values of a role or policy, one for each step in which it is measured; undefined last: not in the last step. */
@@ -114,22 +117,32 @@ const leastErrors = 3;
  * Success in training, averaged over the window, has fallen below its best window by more than the limit, and by more than
  * chance.
  */
-function successSigns(
-  { watch: { window, limits }, metrics }: Watched,
-  recent: readonly StepMetrics[],
-): readonly Sign[] {
+function successSigns(watched: Watched): readonly Found[] {
+  const sign = fallIn(watched, watched.metrics);
+  if (sign === null) return [];
+  return [{ sign, isOld: fallIn(watched, watched.metrics.slice(0, -1)) !== null }];
+}
+
+function fallIn({ watch: { window, limits }, since }: Watched, metrics: readonly StepMetrics[]): Sign | null {
   const limit = limits?.success;
-  if (limit?.drop === undefined || recent.length < window) return [];
+  const recent = metrics.filter(({ step }) => step > since).slice(-window);
+  if (limit?.drop === undefined || recent.length < window) return null;
   const windows = metrics
     .slice(0, -window)
     .map((_, start) => meanSuccess(metrics.slice(start, start + window)));
-  const now = meanSuccess(recent.slice(-window));
+  const now = meanSuccess(recent);
   const best = windows.reduce((one, other) => (other.mean > one.mean ? other : one), now);
-  if (now.mean >= (1 - limit.drop) * best.mean) return [];
-  if (best.mean - now.mean <= leastErrors * errorBetween(now, best)) return [];
-  const drop = { kind: "drop", at: limit.drop } as const;
+  if (now.mean >= (1 - limit.drop) * best.mean) return null;
+  if (best.mean - now.mean <= leastErrors * errorBetween(now, best)) return null;
   const { mean: value } = now;
-  return [{ measure: "success", value, limit: drop, best: best.mean, success: value, action: limit.action }];
+  return {
+    measure: "success",
+    value,
+    limit: { kind: "drop", at: limit.drop },
+    best: best.mean,
+    success: value,
+    action: limit.action,
+  };
 }
 
 interface Mean {
@@ -160,16 +173,28 @@ function errorBetween(one: Mean, other: Mean): number {
 }
 
 /** Of the last step's evaluation, if it made one: its interval is below that of the best. */
-function evaluationSigns({ watch, metrics, evaluations, since }: Watched): readonly Sign[] {
+function evaluationSigns({ watch, metrics, evaluations, since }: Watched): readonly Found[] {
   const limit = watch.limits?.evaluation;
   const [last, step] = [evaluations.at(-1), metrics.at(-1)?.step];
   if (limit?.drop === undefined || last === undefined || last.step !== step || step <= since) return [];
+  const { drop: at, action } = limit;
   const best = evaluations.reduce((one, other) => (other.success > one.success ? other : one), last);
-  if (last.success >= (1 - limit.drop) * best.success || last.high >= best.low) return [];
-  const drop = { kind: "drop", at: limit.drop } as const;
+  const isFallen = ({ success, high }: Evaluation) => success < (1 - at) * best.success && high < best.low;
+  if (!isFallen(last)) return [];
+  const before = evaluations.at(-2);
   const { success: value } = last;
   return [
-    { measure: "evaluation", value, limit: drop, best: best.success, success: value, action: limit.action },
+    {
+      sign: {
+        measure: "evaluation",
+        value,
+        limit: { kind: "drop", at },
+        best: best.success,
+        success: value,
+        action,
+      },
+      isOld: before !== undefined && before.step > since && before.step > best.step && isFallen(before),
+    },
   ];
 }
 

@@ -14,7 +14,7 @@ import { schemaVersion, type WatchRecord } from "../runs/records.ts";
 import { openReinforcement, reopenCritics } from "./auxiliary.ts";
 import { lineageAfterReturn } from "./ended.ts";
 import { bestEvaluation, keepStep } from "./recorder.ts";
-import { placeOf, showStep, type Run } from "./state.ts";
+import { placeOf, showStep, type ReinforcementState, type Run } from "./state.ts";
 import { describeSign, signsIn, watchOf, type Sign } from "./watch.ts";
 
 /** @throws TroupeError `watch` if a limit stops the run, after a checkpoint */
@@ -90,7 +90,7 @@ async function returnToBest(run: Run, sign: Sign, records: readonly WatchRecord[
   if (best === null) return stop(run, sign, ", and there is no checkpoint to return to");
   for (const [name, stored] of Object.entries(best.policies)) await engine.restore(name, stored);
   await reopenCritics(run, run.reinforcement, best.critics);
-  run.reinforcement = { ...run.reinforcement, klCoefficients: best.klCoefficients };
+  run.reinforcement = { ...run.reinforcement, ...best.state };
   run.learningRateFactor *= half;
   run.lineage = lineageAfterReturn(run.lineage, best.step);
   await note(run, sign, "return", { to: best.step, learningRateFactor: run.learningRateFactor });
@@ -102,7 +102,7 @@ interface Best {
   readonly policies: Readonly<Record<string, StoredPolicy>>;
   /** Null: as they were at the start of reinforcement. */
   readonly critics: Readonly<Record<string, StoredPolicy>> | null;
-  readonly klCoefficients: Readonly<Record<string, number>>;
+  readonly state: Pick<ReinforcementState, "klCoefficients" | "baselines">;
 }
 
 /** The checkpoint of the best evaluation, or the policies as they were at the start of reinforcement. Null: neither. */
@@ -117,11 +117,11 @@ async function bestStored(run: Run): Promise<Best | null> {
     const { directory: place, state } = found;
     const storedIn = (saved: typeof state.policies) =>
       Object.fromEntries(Object.entries(saved).map(([name, one]) => [name, { saved: one, folder: place }]));
-    const { critics = {}, klCoefficients = {} } = state.reinforcement ?? {};
+    const { critics = {}, klCoefficients = {}, baselines = {} } = state.reinforcement ?? {};
     const policies = Object.fromEntries(
       Object.entries(storedIn(state.policies)).filter(([name]) => stage.trained.has(name)),
     );
-    return { step: best.step, policies, critics: storedIn(critics), klCoefficients };
+    return { step: best.step, policies, critics: storedIn(critics), state: { klCoefficients, baselines } };
   }
   const beginning = trained.map((name) => [name, reinforcement?.beginning[name]] as const);
   if (beginning.some(([, saved]) => saved?.kind !== "checkpoint")) return null;
@@ -130,6 +130,6 @@ async function bestStored(run: Run): Promise<Best | null> {
     step: warmSteps,
     policies: Object.fromEntries(policies) as Best["policies"],
     critics: null,
-    klCoefficients: {},
+    state: { klCoefficients: {}, baselines: {} },
   };
 }
