@@ -308,9 +308,7 @@ export function toData(
   algorithm: Algorithm,
   signals: Signals = {},
 ): readonly Datum[] {
-  const counted = credited.filter(
-    (one) => one.return !== null && one.leftOut === undefined && trains(one.action, algorithm),
-  );
+  const counted = countedIn(credited, algorithm);
   const trained = counted.filter(
     ({ advantages }) => addsToLoss(algorithm) || advantages.some((one) => one !== 0),
   );
@@ -323,6 +321,13 @@ export function toData(
   });
 }
 
+/** The actions that the loss's means count. */
+function countedIn(credited: readonly CreditedAction[], algorithm: Algorithm): readonly CreditedAction[] {
+  return credited.filter(
+    (one) => one.return !== null && one.leftOut === undefined && trains(one.action, algorithm),
+  );
+}
+
 /**
  * Each role's share of Σ |advantage| / divisor over the tokens that train: of the weights with which the loss multiplies
  * the gradients of log-probabilities, before importance weights. Not of gradients, which may cancel or differ in size.
@@ -332,7 +337,7 @@ export function advantageShares(
   credited: readonly CreditedAction[],
   algorithm: Algorithm,
 ): ReadonlyMap<string, number> {
-  const counted = credited.filter((one) => one.return !== null && trains(one.action, algorithm));
+  const counted = countedIn(credited, algorithm);
   const divide = divisors(counted, algorithm);
   const weights = counted.map((one) => ({
     role: one.action.role,
