@@ -110,21 +110,25 @@ const adaptive = { coefficient: 0.1, target: 0.02, horizon: 200 };
 test.each([
   { name: "ppo", samples: 2, kl: { where: "reward", ...adaptive }, criticEpochs: 2, valueClip: 0.5 },
   { name: "grpo", samples: 3, kl: { where: "loss", ...adaptive }, dynamicSampling: true, refills: 2 },
-])("$name: critics, references, their coefficients and refilled steps are restored", async (algorithm) => {
-  const [whole, parts] = [`whole-${algorithm.name}`, `parts-${algorithm.name}`];
-  const { stdout } = await trainIn(whole, 0, algorithm);
-  const { changes: all } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { changes: number };
-  const generator = generatorOf(keyAt(rootKey(17), "kills", algorithm.name));
-  // Half of the kills come early after a start, when little was written since the last checkpoint.
-  const killAt = () => 1 + drawInt(generator, drawInt(generator, 2) === 0 ? 90 : Math.floor(all / 2));
-  let kills = 0;
-  while (kills < 6 && (await trainIn(parts, killAt(), algorithm)).signal === "SIGKILL") kills += 1;
-  expect(kills).toBeGreaterThan(2);
-  await trainIn(parts, 0, algorithm);
-  const records = await recordsOf(path.join(root, whole, "run"));
-  expect(Object.keys(records)).toContain("beginning/whole/model.safetensors");
-  expect(await recordsOf(path.join(root, parts, "run"))).toEqual(records);
-});
+  { name: "reinforce", samples: 2, kl: { where: "loss", estimator: "k3", ...adaptive }, baseline: "moving" },
+])(
+  "$name: critics, references, their coefficients, refilled steps and moving baselines are restored",
+  async (algorithm) => {
+    const [whole, parts] = [`whole-${algorithm.name}`, `parts-${algorithm.name}`];
+    const { stdout } = await trainIn(whole, 0, algorithm);
+    const { changes: all } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { changes: number };
+    const generator = generatorOf(keyAt(rootKey(17), "kills", algorithm.name));
+    // Half of the kills come early after a start, when little was written since the last checkpoint.
+    const killAt = () => 1 + drawInt(generator, drawInt(generator, 2) === 0 ? 90 : Math.floor(all / 2));
+    let kills = 0;
+    while (kills < 6 && (await trainIn(parts, killAt(), algorithm)).signal === "SIGKILL") kills += 1;
+    expect(kills).toBeGreaterThan(2);
+    await trainIn(parts, 0, algorithm);
+    const records = await recordsOf(path.join(root, whole, "run"));
+    expect(Object.keys(records)).toContain("beginning/whole/model.safetensors");
+    expect(await recordsOf(path.join(root, parts, "run"))).toEqual(records);
+  },
+);
 
 test("killed while a batch is sampled ahead", async () => {
   const algorithm = { name: "grpo", samples: 3 };

@@ -66,7 +66,7 @@ test("actions that are left out are counted by reason, and are in no group", () 
   expect(metrics).toMatchObject({ leftOut: { "down-sampled": 1 }, groups: 1, flatGroups: 0 });
   expect(metrics).not.toHaveProperty("unrewarded");
   expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);
-  expect(toData(credited, algorithmFrom("dr-grpo")).flatMap((one) => one.continuations)).toHaveLength(2);
+  expect(toData(credited, algorithm).flatMap((one) => one.continuations)).toHaveLength(2);
 });
 
 test("of programs, runs without a call are counted, and own rewards that nothing learns from", () => {

@@ -147,6 +147,7 @@ export function reasonsDropped(
     if (masked !== undefined) why.set(id, masked);
     else if (frozen) continue;
     else if (own === undefined || own.return === null) why.set(id, "a reward that it depends on is missing");
+    else if (own.leftOut !== undefined) why.set(id, leftOutBecause[own.leftOut]);
     else if (tokens.length === 0) why.set(id, "it has no tokens");
     else if (masksTruncated && stopReason === "length")
       why.set(id, "it reached the limit of tokens, which the algorithm leaves out");
@@ -154,6 +155,11 @@ export function reasonsDropped(
   }
   return why;
 }
+
+const leftOutBecause = {
+  "down-sampled": "the returns of others in its group vary more, and no more of them are trained",
+  replay: "it was sampled to learn what an earlier action is worth",
+} as const;
 
 /** The groups in which every advantage is 0. */
 function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
