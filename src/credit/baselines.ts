@@ -44,9 +44,8 @@ export function maxBaseline(returns: readonly number[]): readonly number[] {
 
 /**
  * b_i = what b came to before R_i, then b ← γ·b + (1 − γ)·R_i, from 0 on, in the order of the samples and over all steps of a
- * run (SPIRAL, arXiv 2506.24119, role-conditioned advantage estimation; its code, `prepare_trajectories`). Deviation: the
- * paper moves b first and then subtracts it, which takes a share 1 − γ of each return from its own advantage; its code, as here,
- * subtracts what b was before. @param decay γ
+ * run (SPIRAL, arXiv 2506.24119, role-conditioned advantage estimation; its code, `prepare_trajectories`, which also
+ * subtracts b before it moves: R_i is no part of its own baseline). @param decay γ
  */
 export function movingBaseline(decay: number): Baseline {
   return (returns, before = 0) => {
