@@ -16,9 +16,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Datum } from "../../src/engines/engine.ts";
 import { torchPython } from "../../src/engines/open.ts";
-import { LastingWorker } from "../../src/engines/torch/lasting-worker.ts";
-import { startWorker } from "../../src/engines/torch/testing/own-worker.ts";
-import { TorchEngine } from "../../src/engines/torch/torch-engine.ts";
+import { openOwn } from "../../src/engines/torch/testing/own-worker.ts";
 import { drawInt, generatorOf, rootKey } from "../../src/random.ts";
 
 const [shape = "qwen3-0.6b", layers = "0", length = "2048", given = "{}"] = process.argv.slice(2);
@@ -81,10 +79,12 @@ async function measured(pid: number, what: string, work: () => Promise<unknown>)
   });
 }
 
+type Opened = ReturnType<typeof openOwn>["engine"];
+
 const print = (line: object): void =>
   void process.stdout.write(`${JSON.stringify({ shape, layers: Number(layers), tokens, ...line })}\n`);
 
-async function sample(engine: TorchEngine): Promise<void> {
+async function sample(engine: Opened): Promise<void> {
   const prompt = someTokens(tokens - few);
   const asked = { policy: "one", prompt, count: settings.rows, maxTokens: few, temperature: 1, seed: 1 };
   for (const sequence of await engine.sample(asked))
@@ -101,7 +101,7 @@ function datum(policy: string, count: number): Datum {
   return { policy, prompt: someTokens(count - replied), continuations };
 }
 
-async function train(engine: TorchEngine, longest: number): Promise<void> {
+async function train(engine: Opened, longest: number): Promise<void> {
   const data = names.map((name, index) => datum(name, index < 2 ? short : longest));
   await engine.forwardBackward(data, { type: "ppo", clipLow: 0.2, clipHigh: 0.2 });
   for (const name of names) await engine.optimStep(name, adam);
@@ -110,15 +110,9 @@ async function train(engine: TorchEngine, longest: number): Promise<void> {
 try {
   makeModel();
   makePython();
-  let pid = 0;
-  const engine = new TorchEngine(
-    new LastingWorker(() => {
-      const worker = startWorker(settings, "/dev/stderr", python);
-      pid = worker.pid ?? 0;
-      return worker;
-    }),
-  );
+  const { engine, processes } = openOwn(settings, "/dev/stderr", python);
   for (const name of names) await engine.createPolicy({ name, model, adapter });
+  const pid = processes[0]?.pid ?? 0;
   print({ what: "loading", resident: memoryOf(pid, "VmHWM"), held: memoryOf(pid, "VmRSS") });
   print({
     what: "predicted",

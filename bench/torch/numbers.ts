@@ -12,8 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Datum, StoredPolicy } from "../../src/engines/engine.ts";
-import { LocalEngine } from "../../src/engines/local/local-engine.ts";
-import { torchPython } from "../../src/engines/open.ts";
+import { openEngine, torchPython } from "../../src/engines/open.ts";
 import {
   adam,
   dataFor,
@@ -64,7 +63,7 @@ const listed = (data: readonly Datum[]): object[] =>
 try {
   const model = await makeArchitecture(folder, "llama", preset, 8000);
   const engines = {
-    local: new LocalEngine({ threads: 2, precision: "float32" }),
+    local: openEngine({ threads: 2, precision: "float32" }) as ReadableEngine,
     torch: openOwn({ threads: 2 }).engine,
   };
   for (const kind of ["whole model", "adapter"] as const)

@@ -44,7 +44,7 @@ export function Act({ view, node, title }: ActProps) {
   };
   const cannot =
     exported !== null
-      ? "An exported file cannot replay; `troupe view` on the machine with the run can."
+      ? "An exported file cannot replay; the viewer on the machine with the run can."
       : page?.checkpoints.length === 0
         ? "The run has no checkpoint to replay with."
         : null;

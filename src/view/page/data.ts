@@ -37,7 +37,7 @@ export function ask<T>(path: string): Promise<T> {
 
 async function fetchJson(path: string): Promise<unknown> {
   const response = await fetch(path).catch(() => {
-    throw new Error("The viewer's server does not answer. Is `troupe view` still running?");
+    throw new Error("The viewer's server does not answer. Is it still running?");
   });
   const body: unknown = await response.json().catch(() => ({}));
   if (response.ok) return body;

@@ -25,7 +25,7 @@ export function answerFrom(data: Export, path: string): unknown {
   return answer;
 }
 
-const notThere = "This exported file does not have it; `troupe view` on the machine with the run shows it.";
+const notThere = "This exported file does not have it; the viewer on the machine with the run shows it.";
 
 /** Values of the runs that are compared, of those of all exported ones. */
 function differencesIn({ runs, differences }: Export, chosen: readonly string[]): Export["differences"] {
