@@ -8,11 +8,21 @@ import { episodeFrom, type TreeSketch } from "./testing.ts";
 const c3 = algorithmFrom("c3", { samples: 2 });
 
 const said = (turn: number, sample: number) => ({
-  ...{ role: "solver", turn, phase: 0, sample, frozen: false, team: 0, local: 0, logprobs: [-1, -1] },
+  role: "solver",
+  turn,
+  phase: 0,
+  sample,
+  frozen: false,
+  team: 0,
+  local: 0,
+  logprobs: [-1, -1],
 });
 
 const node = (turn: number, sample: number, below: Partial<TreeSketch>): TreeSketch => ({
-  ...{ actions: [said(turn, sample)], children: [], kept: true, ...below },
+  actions: [said(turn, sample)],
+  children: [],
+  kept: true,
+  ...below,
 });
 
 /** Two alternatives at first; the first is continued by two, with scores 1 and 0, the second once, with .25. */
@@ -33,7 +43,7 @@ it("compares what is sampled in the trajectory's states, and trains no continuat
   expect(shown(episode)).toEqual({ "0": 0.25, "1": -0.25, "0.0": 1, "0.1": -1, "1.0": "replay" });
   const data = toData(credit([episode], c3), c3).flatMap(({ continuations }) => continuations);
   // A token counts 1/8: four actions of two tokens are trained.
-  expect(data.map(({ advantages }) => (advantages[0] ?? 0) * 8)).toEqual([0.25, -0.25, 1, -1]);
+  expect(data.map(({ advantages }) => (advantages?.[0] ?? 0) * 8)).toEqual([0.25, -0.25, 1, -1]);
 });
 
 it("compares a reply after a call of a tool with the state in which the call was sampled", () => {

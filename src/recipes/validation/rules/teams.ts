@@ -233,7 +233,8 @@ export function treeSize(
     const problem = `with ${team.turns} turns an episode could have more than ${largestTree} joint actions`;
     return [{ path: ["team", "turns"], problem, fix: "use fewer turns" }];
   }
-  const problem = `with ${sampling.branch.root} samples an episode's tree could have more than ${largestTree} joint actions`;
+  const { root, inner } = sampling.branch;
+  const problem = `with ${Math.max(root, inner)} samples an episode's tree could have more than ${largestTree} joint actions`;
   const fewer = most === 1 ? "" : `at most ${most} samples, `;
   const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1 && sampling.replay === undefined;
   const fix = keepsAll
@@ -246,10 +247,10 @@ export function treeSize(
 function mostSamples(sampling: SamplingScheme, team: TeamShape): number {
   const { root, inner } = sampling.branch;
   const fits = (count: number): boolean => {
-    const branch = { root: count, inner: Math.min(inner, count) };
+    const branch = { root: Math.min(root, count), inner: Math.min(inner, count) };
     return jointActions({ ...sampling, branch }, team) <= largestTree;
   };
-  let count = Math.min(root, largestTree);
+  let count = Math.min(Math.max(root, inner), largestTree);
   while (count > 0 && !fits(count)) count--;
   return count;
 }
