@@ -29,6 +29,8 @@ export interface EngineOpenOptions {
   readonly run?: string;
   /** File for what a program of the engine writes to its standard error. Absent: only messages quote it. */
   readonly log?: string;
+  /** Told in words when a process of the engine is replaced. */
+  readonly report?: (notice: string) => void;
 }
 
 export interface SettingWarning {

@@ -6,7 +6,7 @@ import { describeModel } from "../../models/model-directory.ts";
 import { isPresentSync } from "../../present.ts";
 import { listenForStop } from "../exit.ts";
 import { readObject } from "../../text/files.ts";
-import { printLines } from "../print.ts";
+import { printLines, printNote } from "../print.ts";
 import {
   acceptedKeys,
   plainTextNote,
@@ -37,8 +37,9 @@ export async function serveModels(models: readonly string[], options: ModelOptio
   const { threads = 0, precision = "auto", engine: type } = options;
   const asked = Promise.withResolvers<void>();
   using _ = listenForStop(() => asked.resolve());
-  const engine = openEngine({ type, threads, precision });
+  const engine = openEngine({ type, threads, precision }, { report: printNote });
   try {
+    if (engine.ready !== undefined && options.quiet !== true) printNote(`starting the engine ${type}`);
     await engine.ready?.();
     const server = await serveEngine(engine, {
       models: served,

@@ -92,9 +92,9 @@ export const torchKind = {
   options: torchSettings,
   capabilities: capabilitiesWith,
   variant: ({ quantise }) => (quantise === "none" ? "" : ` with \`quantise: ${quantise}\``),
-  open: ({ python: given, timeoutSeconds, ...settings }, { log }) => {
+  open: ({ python: given, timeoutSeconds, ...settings }, { log, report }) => {
     const python = torchPython(given);
     const start = () => new TorchWorker({ python, settings, timeoutSeconds, log });
-    return new TorchEngine(new LastingWorker(start), capabilitiesWith(settings));
+    return new TorchEngine(new LastingWorker(start, report), capabilitiesWith(settings));
   },
 } satisfies EngineKind<TorchSettings>;

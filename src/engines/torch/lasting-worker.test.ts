@@ -26,7 +26,8 @@ function lastingWorker(...processes: readonly ((...asked: Asked) => void)[]) {
       close: async () => {},
     };
   };
-  return { worker: new LastingWorker(start), heard };
+  const notices: string[] = [];
+  return { worker: new LastingWorker(start, (notice) => notices.push(notice)), heard, notices };
 }
 
 const end = (): never => {
@@ -34,7 +35,7 @@ const end = (): never => {
 };
 
 it("a policy that cannot be restored is lost alone, until it is removed", async () => {
-  const { worker, heard } = lastingWorker(
+  const { worker, heard, notices } = lastingWorker(
     (verb) => verb === "sample" && end(),
     (verb, name) => {
       if (verb === "create" && name === "p") throw new TroupeError("bad_model", "Its base is gone.");
@@ -58,4 +59,5 @@ it("a policy that cannot be restored is lost alone, until it is removed", async 
   await worker.ask("create", { name: "p" }).catch(() => undefined);
   await worker.ask("sample", { policy: "q" });
   expect(heard).toHaveLength(2);
+  expect(notices).toEqual(["It ended. Another one is started."]);
 });

@@ -27,6 +27,7 @@ export class LastingWorker {
   /** What the first process runs on. @throws TroupeError `no_engine` */
   readonly ready: Promise<Answer>;
   readonly #start: () => WorkerProcess;
+  readonly #report: (notice: string) => void;
   readonly #service = new Service("engine", { onlyProblems: true });
   readonly #journal = new Journal();
   /** Why no other process can have its policies. Null: one can. */
@@ -38,9 +39,10 @@ export class LastingWorker {
   #restored: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  /** @param start called at once, and after each end */
-  constructor(start: () => WorkerProcess) {
+  /** @param start called at once, and after each end @param report told why another process is started */
+  constructor(start: () => WorkerProcess, report: (notice: string) => void = () => {}) {
     this.#start = start;
+    this.#report = report;
     this.#process = start();
     this.ready = this.#process.ready;
     this.ready.catch(() => undefined);
@@ -152,6 +154,7 @@ export class LastingWorker {
   #restart(ended: WorkerProcess, problem: string): void {
     if (this.#process !== ended) return;
     this.#service.retried(problem);
+    this.#report(`${problem} Another one is started.`);
     this.#process = this.#start();
     this.#restored = this.#repeat(this.#process);
     this.#restored.catch(() => undefined);
