@@ -3,14 +3,14 @@ import type { EpisodeLine, EpisodeList, Filter, Found } from "./api.ts";
 import type { Entries } from "./entries.ts";
 import type { IndexColumns } from "./indexed/columns.ts";
 import { actionFlags, episodeFlags } from "./indexed/format.ts";
-import type { Search } from "./indexed/search.ts";
+import type { FoundTexts, RunningSearch } from "./indexed/searches.ts";
 
 export interface ListedRun {
   readonly entries: Entries;
   /** Null: nothing is indexed yet, or the run was cut since. */
   readonly columns: IndexColumns | null;
   /** Of the filter's text. */
-  readonly search: Search | null;
+  readonly search: RunningSearch | null;
 }
 
 /** Numbers of matching episodes, the newest first. */
@@ -26,7 +26,7 @@ export function matching(listed: ListedRun, filter: Filter): number[] {
 /** Whether all matching episodes are known. */
 export function isExact({ entries, columns, search }: ListedRun, filter: Filter): boolean {
   if (!needsIndex(filter)) return true;
-  return columns?.head.episodes === entries.count && (search?.share ?? 1) === 1;
+  return columns?.head.episodes === entries.count && (search?.found.covers(columns.head) ?? true);
 }
 
 function needsIndex({ from: _from, team: _team, step: _step, failed: _failed, ...others }: Filter): boolean {
@@ -52,7 +52,7 @@ function contentsTest({ columns, search }: ListedRun, filter: Filter): (at: numb
   const { blamed, disagree } = filter;
   const { episodes, roles } = columns.head;
   const blame = blamed === undefined ? null : roles.indexOf(blamed);
-  const isOfAction = actionTest(columns, search, filter);
+  const isOfAction = actionTest(columns, search?.found ?? null, filter);
   return (at) => {
     if (at >= episodes) return false;
     if (blame !== null && (blame === -1 || ((columns.at("episodes", at, 5) >>> blame) & 1) === 0))
@@ -77,7 +77,7 @@ function startOf(columns: IndexColumns, episode: number): number {
 /** Null: the filter says nothing about actions. */
 function actionTest(
   columns: IndexColumns,
-  search: Search | null,
+  texts: FoundTexts | null,
   { role, truncated, reward, dropped, text }: Filter,
 ): ((row: number) => boolean) | null {
   if ([role, truncated, reward, dropped, text].every((value) => value === undefined)) return null;
@@ -94,15 +94,8 @@ function actionTest(
       const own = columns.reward(row);
       if (!has(row, actionFlags.rewarded) || own < low || own > high) return false;
     }
-    return search === null || isFound(columns, search, row);
+    return texts === null || texts.textWithIt(columns, row) !== null;
   };
-}
-
-function isFound(columns: IndexColumns, search: Search, row: number): boolean {
-  return (
-    search.isInReply(columns.at("actions", row, 0)) ||
-    search.promptWithIt(columns, columns.at("actions", row, 1)) !== null
-  );
 }
 
 /** @param limit at most so many @param before the number of the last episode that was shown; null: none was */
@@ -118,16 +111,18 @@ export async function listOf(
   const { entries, columns, search } = listed;
   const start = before === null ? 0 : placeBelow(all, before);
   const shown = all.slice(start, start + limit);
+  const found = await foundIn(listed, filter, shown);
   const lines = (await entries.entries(shown)).map((entry, index): EpisodeLine => {
     const { id, step, evaluation, success, score } = entry;
     const line = { id, step, team: evaluation?.team ?? null, success, score };
-    return { ...line, ...contentsOf(listed, filter, shown[index] ?? 0) };
+    const own = found[index] ?? null;
+    return { ...line, ...countsOf(columns, shown[index] ?? 0), ...(own === null ? {} : { found: own }) };
   });
   const share = entries.count === 0 ? 1 : (columns?.head.episodes ?? 0) / entries.count;
   return {
     total: all.length,
     isExact: isExact(listed, filter),
-    searched: needsIndex(filter) ? share * (search?.share ?? 1) : 1,
+    searched: needsIndex(filter) ? share * (search?.found.share ?? 1) : 1,
     episodes: lines,
     cursor: start + limit < all.length ? String(shown.at(-1)) : null,
   };
@@ -144,42 +139,41 @@ function placeBelow(numbers: readonly number[], limit: number): number {
   return low;
 }
 
-function contentsOf(
-  { columns, search }: ListedRun,
-  filter: Filter,
-  episode: number,
-): Pick<EpisodeLine, "turns" | "actions" | "found"> {
+function countsOf(columns: IndexColumns | null, episode: number): Pick<EpisodeLine, "turns" | "actions"> {
   if (columns === null || episode >= columns.head.episodes) return { turns: null, actions: null };
-  const [start, end] = [startOf(columns, episode), columns.at("episodes", episode, 0)];
   let actions = 0;
-  for (let row = start; row < end; row++) if (columns.at("actions", row, 0) === row) actions += 1;
-  const test = search === null ? null : actionTest(columns, search, filter);
-  const row = test === null ? null : firstRow(columns, episode, test);
-  const found = row === null || search === null ? null : foundAt(columns, search, episode, row);
-  return { turns: columns.at("episodes", episode, 3), actions, ...(found === null ? {} : { found }) };
+  for (let row = startOf(columns, episode); row < columns.at("episodes", episode, 0); row++)
+    if (columns.at("actions", row, 0) === row) actions += 1;
+  return { turns: columns.at("episodes", episode, 3), actions };
 }
 
-/** Characters of the text around what was found. */
-const [charactersBefore, charactersAfter] = [40, 80];
+/** Where the text was found first in each episode. Null: nothing was searched for. */
+async function foundIn(
+  { columns, search }: ListedRun,
+  filter: Filter,
+  episodes: readonly number[],
+): Promise<readonly (Found | null)[]> {
+  if (columns === null || search === null) return [];
+  const test = actionTest(columns, search.found, filter);
+  const places = episodes.map((episode) => {
+    const row = test === null ? null : firstRow(columns, episode, test);
+    const place = row === null ? null : search.found.textWithIt(columns, row);
+    return row === null || place === null ? null : { ...place, action: actionOf(columns, episode, row) };
+  });
+  const excerpts = await search.excerpts(places.flatMap((place) => place?.text ?? []));
+  let next = 0;
+  return places.map((place) => {
+    const excerpt = place === null ? null : (excerpts[next++] ?? null);
+    if (place === null || excerpt === null) return null;
+    return { action: place.action, where: place.isReply ? "reply" : "prompt", ...excerpt };
+  });
+}
 
-function foundAt(columns: IndexColumns, search: Search, episode: number, row: number): Found | null {
+/** The id of the action of a row. */
+function actionOf(columns: IndexColumns, episode: number, row: number): string {
   const first = columns.at("actions", row, 0);
-  const isReply = search.isInReply(first);
-  const prompt = isReply ? null : search.promptWithIt(columns, columns.at("actions", row, 1));
-  const text = columns.text(
-    prompt === null ? columns.at("actions", row, 2) : columns.at("prompts", prompt, 3),
-  );
-  const at = search.placeIn(text);
-  if (at === null) return null;
   let number = 0;
   for (let each = startOf(columns, episode); each < first; each++)
     if (columns.at("actions", each, 0) === each) number += 1;
-  const end = at + search.text.length;
-  return {
-    action: columns.actionIds(episode)[number] ?? "",
-    where: isReply ? "reply" : "prompt",
-    before: text.slice(Math.max(0, at - charactersBefore), at).toWellFormed(),
-    match: text.slice(at, end),
-    after: text.slice(end, end + charactersAfter).toWellFormed(),
-  };
+  return columns.actionIds(episode)[number] ?? "";
 }

@@ -221,8 +221,10 @@ export class ViewedRun {
   async #listed({ text }: Filter): Promise<ListedRun> {
     await this.#entries.refresh();
     const columns = this.#currentColumns();
-    const search = text === undefined || this.#index === null ? null : this.#index.search(text);
-    if (search !== null && columns !== null) await search.run(columns, patience);
+    const search =
+      text === undefined || this.#index === null || columns === null
+        ? null
+        : await this.#index.searches.run(text, columns.head, patience);
     // Meanwhile more may have been indexed, which the search does not know.
     return { entries: this.#entries, columns, search };
   }
@@ -234,7 +236,8 @@ export class ViewedRun {
       entries.count,
       columns?.head.generation,
       columns?.head.episodes,
-      search?.share,
+      search?.found.searched,
+      search?.found.blocks,
     ];
     const key = JSON.stringify([filter, state]);
     if (this.#last?.key !== key) this.#last = { key, all: matching(listed, filter) };

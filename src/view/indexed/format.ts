@@ -1,12 +1,13 @@
 /**
  * The index of a run's episodes: what a list is filtered by, as rows of numbers, and the texts of prompts and replies in
- * compressed blocks, each with a filter of its trigrams. All files are only appended to; `head.json` is replaced last and
+ * compressed blocks, each with a filter of its trigrams. A block has them folded, as they are searched, and then as they
+ * were written, for which the folded ones are the dictionary: it adds little. All files are only appended to; `head.json` is replaced last and
  * says how far they count. It can be built again from the run at any time, and nothing else reads it.
  */
 import { z } from "zod";
 
 /** An index of another version is built again. */
-export const indexVersion = 1;
+export const indexVersion = 2;
 
 /** Rows of 32-bit numbers: file → names of its columns. */
 export const rowFiles = {
@@ -19,13 +20,21 @@ export const rowFiles = {
   actions: ["first", "prompt", "text", "role", "flags", "reward"],
   /** Prompts once each: 64 bits of the hash, the prompt that it continues, its text. */
   prompts: ["hashHigh", "hashLow", "base", "text"],
-  /** Whose it is, an action's first row or a prompt with the highest bit; length in UTF-16 units. */
-  texts: ["owner", "length"],
+  /** Bytes of the folded text. */
+  texts: ["bytes"],
 } as const;
 export type RowFile = keyof typeof rowFiles;
 
 /** Rows of 64-bit floats: places are larger than 32 bits. */
-export const blockColumns = ["start", "bytes", "firstText", "filterStart", "filterBytes"] as const;
+export const blockColumns = [
+  "start",
+  "bytes",
+  /** Of the texts as they were written, which follow. 0: they are the same. */
+  "writtenBytes",
+  "firstText",
+  "filterStart",
+  "filterBytes",
+] as const;
 
 export const fileNames = [
   "episodes",
@@ -41,7 +50,6 @@ export const fileNames = [
 export type IndexFile = (typeof fileNames)[number];
 
 export const none = 0xffff_ffff;
-export const promptBit = 0x8000_0000;
 
 export const episodeFlags = { disagree: 1 } as const;
 export const actionFlags = { truncated: 1, dropped: 2, rewarded: 4 } as const;

@@ -1,14 +1,11 @@
-/** The index of a run as the server uses it: a thread keeps its files up to date, and what they have is read here. */
+/** The index of a run as the server uses it: one thread keeps its files up to date, one searches its texts, and its rows are read here. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { IndexColumns } from "./columns.ts";
-import { Search } from "./search.ts";
+import { Searches } from "./searches.ts";
 import type { IndexNews, IndexOrder } from "./worker.ts";
 
 const program = new URL(`./worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-
-/** Searches that are kept. */
-const kept = 8;
 
 export class RunIndex {
   readonly #worker: Worker;
@@ -17,8 +14,7 @@ export class RunIndex {
   #reading: Promise<void> = Promise.resolve();
   #problem: string | null = null;
   #isClosed = false;
-  /** By text; the oldest first. */
-  readonly #searches = new Map<string, Search>();
+  readonly searches = new Searches();
 
   constructor(order: IndexOrder) {
     this.#worker = new Worker(program, { workerData: order });
@@ -45,26 +41,14 @@ export class RunIndex {
     return this.#problem;
   }
 
-  search(text: string): Search {
-    const search = this.#searches.get(text) ?? new Search(text);
-    this.#searches.delete(text);
-    this.#searches.set(text, search);
-    const [oldest] = this.#searches.values();
-    if (this.#searches.size > kept && oldest !== undefined) {
-      oldest.stop();
-      this.#searches.delete(oldest.text);
-    }
-    return search;
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#forgetSearches();
     this.#worker.ref();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows
     this.#worker.postMessage("end");
     await this.#ended;
     await this.#reading;
+    await this.searches.close();
     this.#columns?.close();
     this.#columns = null;
   }
@@ -74,14 +58,10 @@ export class RunIndex {
     this.#problem = problem ?? null;
     const before = this.#columns;
     if (before?.head.generation !== head.generation) {
-      this.#forgetSearches();
+      this.searches.forget();
       this.#columns = null;
     }
+    this.searches.extend(folder, head);
     this.#columns = await IndexColumns.read(folder, head, before);
-  }
-
-  #forgetSearches(): void {
-    for (const search of this.#searches.values()) search.stop();
-    this.#searches.clear();
   }
 }

@@ -1,111 +1,81 @@
 /**
  * A text in all prompts and replies. Blocks whose filter lacks a trigram of it are skipped; the others are searched from
- * the newest to the oldest, in slices, so that the server answers meanwhile. What was found is kept, and only new blocks
- * are searched when the run has grown.
+ * the newest to the oldest, in slices. When the run has grown, only the new blocks are searched.
  */
-import { setImmediate as later } from "node:timers/promises";
-import type { IndexColumns } from "./columns.ts";
 import { folded, mayHave, trigramsOf } from "./fold.ts";
-import { none, promptBit, rowFiles } from "./format.ts";
+import type { IndexTexts } from "./texts.ts";
 
-/** Milliseconds of a slice. */
-const slice = 10;
+/** A text around the place where something was found. */
+export interface Excerpt {
+  readonly before: string;
+  readonly match: string;
+  readonly after: string;
+}
+
+/** Characters of the text around what was found. */
+const [charactersBefore, charactersAfter] = [40, 80];
 
 export class Search {
-  readonly text: string;
   readonly #folded: string;
+  readonly #bytes: Buffer;
   readonly #trigrams: readonly number[];
-  /** By row, 1: found. */
-  #replies = new Uint8Array();
-  #prompts = new Uint8Array();
-  #searched = 0;
-  #all = 0;
-  #running: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  /** Blocks before `start` are done; of those before `end`, the ones from `next` on, too. */
+  #start = 0;
+  #next = 0;
+  #end = 0;
 
   constructor(text: string) {
-    this.text = text;
     this.#folded = folded(text.toWellFormed().replaceAll("\0", " "));
+    this.#bytes = Buffer.from(this.#folded);
     this.#trigrams = trigramsOf(this.#folded);
   }
 
-  /** Of the blocks, from 0 to 1. */
-  get share(): number {
-    return this.#all === 0 ? 1 : this.#searched / this.#all;
+  /** Blocks that are done. */
+  get searched(): number {
+    return this.#start + this.#end - this.#next;
   }
 
-  /** Searches what is new, until it is done or so many milliseconds have passed; then it goes on by itself. */
-  async run(columns: IndexColumns, milliseconds: number): Promise<void> {
-    const before = this.#all;
-    if (columns.blocks > before) {
-      this.#all = columns.blocks;
-      this.#replies = extended(this.#replies, columns.head.actions);
-      this.#prompts = extended(this.#prompts, columns.rows.prompts.length / rowFiles.prompts.length);
-      this.#running = this.#running.then(() => this.#search(columns, before, columns.blocks));
-      // Whoever waits hears of it.
-      this.#running.catch(() => {});
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, milliseconds);
-    await Promise.race([this.#running, promise]);
-    clearTimeout(timer);
+  /** Searches for so many milliseconds, or until all blocks are done. Returns the rows of the texts that have it. */
+  slice(texts: IndexTexts, milliseconds: number): number[] {
+    const [began, rows] = [performance.now(), [] as number[]];
+    do {
+      if (this.#next === this.#start)
+        [this.#start, this.#next, this.#end] = [this.#end, texts.blocks, texts.blocks];
+      if (this.#next === this.#start) break;
+      const block = this.#next - 1;
+      if (mayHave(texts.filterOf(block), this.#trigrams)) this.#searchBlock(texts, block, rows);
+      this.#next = block;
+    } while (performance.now() - began < milliseconds);
+    return rows;
   }
 
-  stop(): void {
-    this.#isStopped = true;
-  }
-
-  /** Whether an action wrote it. @param first the action's first row */
-  isInReply(first: number): boolean {
-    return this.#replies[first] === 1;
-  }
-
-  /** The prompt that has it, of a prompt and those it continues. Null: none. */
-  promptWithIt(columns: IndexColumns, prompt: number): number | null {
-    for (let at = prompt; at !== none; at = columns.at("prompts", at, 2))
-      if (this.#prompts[at] === 1) return at;
-    return null;
-  }
-
-  /** Where it is in a text, and how long it is there. Null: it is not. */
-  placeIn(text: string): number | null {
-    const at = folded(text).indexOf(this.#folded);
-    return at === -1 ? null : at;
-  }
-
-  async #search(columns: IndexColumns, from: number, to: number): Promise<void> {
-    let began = performance.now();
-    for (let block = to - 1; block >= from && !this.#isStopped; block--) {
-      if (mayHave(columns.filterOf(block), this.#trigrams)) this.#searchBlock(columns, block);
-      this.#searched += 1;
-      if (performance.now() - began < slice) continue;
-      await later();
-      began = performance.now();
-    }
-  }
-
-  #searchBlock(columns: IndexColumns, number: number): void {
-    const { text, firstText } = columns.block(number);
-    const haystack = folded(text);
-    let [row, start] = [firstText, 0];
-    for (let at = haystack.indexOf(this.#folded); at !== -1;) {
-      let end = start + columns.at("texts", row, 1);
+  #searchBlock(texts: IndexTexts, block: number, rows: number[]): void {
+    const haystack = texts.folded(block);
+    let [row, start] = [texts.firstText(block), 0];
+    for (let at = haystack.indexOf(this.#bytes); at !== -1;) {
+      let end = start + (texts.lengths[row] ?? 0);
       while (at >= end) {
         start = end + 1;
         row += 1;
-        end = start + columns.at("texts", row, 1);
+        end = start + (texts.lengths[row] ?? 0);
       }
-      const owner = columns.at("texts", row, 0);
-      if (owner >= promptBit) this.#prompts[owner - promptBit] = 1;
-      else this.#replies[owner] = 1;
+      rows.push(row);
       // One is enough in each text.
-      at = haystack.indexOf(this.#folded, end);
+      at = haystack.indexOf(this.#bytes, end);
     }
   }
-}
 
-function extended(marks: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(length);
-  larger.set(marks);
-  return larger;
+  /** Where it is first in a text. Null: nowhere. */
+  excerpt(texts: IndexTexts, row: number): Excerpt | null {
+    const text = texts.text(row);
+    // Folding keeps every length.
+    const at = folded(text).indexOf(this.#folded);
+    if (at === -1) return null;
+    const end = at + this.#folded.length;
+    return {
+      before: text.slice(Math.max(0, at - charactersBefore), at).toWellFormed(),
+      match: text.slice(at, end),
+      after: text.slice(end, end + charactersAfter).toWellFormed(),
+    };
+  }
 }

@@ -23,14 +23,13 @@ import {
   indexVersion,
   mostRoles,
   none,
-  promptBit,
   rowFiles,
   type Head,
   type IndexFile,
 } from "./format.ts";
 
-/** Characters of a block: a search reads whole ones. */
-const blockLength = 2 ** 17;
+/** Characters of a block, or one episode: a search reads whole ones. */
+const blockLength = 2 ** 15;
 
 /** Bytes that wait to be written, and milliseconds after which less is written, too. */
 const [mostPending, mostWait] = [2 ** 24, 1000];
@@ -48,7 +47,7 @@ export class IndexWriter {
   readonly #masksTruncated: boolean;
   #head: Head = emptyHead();
   #pending = emptyPending();
-  #block = { texts: [] as string[], length: 0, firstText: 0 };
+  #block = emptyBlock(0);
   /** Of all prompts: their hashes, and by the byte where a member begins its first prompt. */
   readonly #hashes: number[] = [];
   readonly #members = new Map<number, number>();
@@ -84,7 +83,7 @@ export class IndexWriter {
   /** Begins again. */
   async clear(): Promise<void> {
     [this.#head, this.#pending, this.#hashes.length] = [emptyHead(), emptyPending(), 0];
-    this.#block = { texts: [], length: 0, firstText: 0 };
+    this.#block = emptyBlock(0);
     this.#rows = { episodes: 0, actions: 0, prompts: 0, texts: 0 };
     this.#members.clear();
     await fs.rm(this.#place("head"), { force: true });
@@ -165,9 +164,8 @@ export class IndexWriter {
   #addPrompt({ hash, base, text }: PromptRecord): void {
     const [high, low] = [Number.parseInt(hash.slice(0, 8), 16), Number.parseInt(hash.slice(8, 16), 16)];
     const before = base === undefined ? none : this.#promptOf(base.hash, base.start);
-    const owner = (this.#rows.prompts | promptBit) >>> 0;
     this.#hashes.push(high, low);
-    this.#push("prompts", [high, low, before, this.#addText(owner, text)]);
+    this.#push("prompts", [high, low, before, this.#addText(text)]);
   }
 
   #addActions({ actions, texts, prompts, ids }: IndexedEpisode, members: StoredJson["prompts"]): void {
@@ -178,7 +176,7 @@ export class IndexWriter {
       const hash = prompts[action] ?? "";
       const known = first.get(action) ?? {
         row,
-        text: this.#addText(row, texts[action] ?? ""),
+        text: this.#addText(texts[action] ?? ""),
         prompt: this.#promptOf(hash, members[hash] ?? -1),
       };
       if (!first.has(action)) written.push(`${ids[action]}\0`);
@@ -203,12 +201,14 @@ export class IndexWriter {
     return none;
   }
 
-  #addText(owner: number, text: string): number {
+  #addText(text: string): number {
     // As it is in the file, which has no half of a character.
     const plain = text.toWellFormed().replaceAll("\0", " ");
-    this.#block.texts.push(plain);
+    const compared = folded(plain);
+    this.#block.written.push(plain);
+    this.#block.folded.push(compared);
     this.#block.length += plain.length + 1;
-    return this.#push("texts", [owner, plain.length]);
+    return this.#push("texts", [Buffer.byteLength(compared)]);
   }
 
   /** The number of a role; from `mostRoles` on they have none of their own. */
@@ -232,17 +232,20 @@ export class IndexWriter {
   }
 
   #closeBlock(): void {
-    const { texts, firstText } = this.#block;
-    if (texts.length > 0) {
-      const text = texts.join("\0");
-      const bytes = zstdCompressSync(text, fast);
-      const filter = filterOf(folded(text));
+    const { written, folded: compared, firstText } = this.#block;
+    if (written.length > 0) {
+      const [text, searched] = [written.join("\0"), compared.join("\0")];
+      const dictionary = Buffer.from(searched);
+      const bytes = zstdCompressSync(dictionary, fast);
+      const others = text === searched ? Buffer.alloc(0) : zstdCompressSync(text, { ...fast, dictionary });
+      const filter = filterOf(searched);
       const [contents, filters] = [this.#endOf("contents"), this.#endOf("filters")];
-      this.#pending.blocks.push(contents, bytes.length, firstText, filters, filter.length);
+      this.#pending.blocks.push(contents, bytes.length, others.length, firstText, filters, filter.length);
       this.#append("contents", bytes);
+      this.#append("contents", others);
       this.#append("filters", filter);
     }
-    this.#block = { texts: [], length: 0, firstText: this.#rows.texts };
+    this.#block = emptyBlock(this.#rows.texts);
   }
 
   #append(file: BytesFile, bytes: Uint8Array): void {
@@ -331,7 +334,7 @@ export class IndexWriter {
     }
     const texts = head.files.texts.bytes / 4 / rowFiles.texts.length;
     this.#rows = { episodes: head.episodes, actions: head.actions, prompts: first, texts };
-    this.#block = { texts: [], length: 0, firstText: texts };
+    this.#block = emptyBlock(texts);
   }
 
   #place(name: IndexFile | "head"): string {
@@ -373,6 +376,10 @@ function linesAt(file: OpenFile, [start, end]: Entry["episode"]): unknown[] {
     .trimEnd()
     .split("\n")
     .map((line): unknown => JSON.parse(line));
+}
+
+function emptyBlock(firstText: number) {
+  return { written: [] as string[], folded: [] as string[], length: 0, firstText };
 }
 
 function emptyPending() {
