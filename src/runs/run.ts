@@ -238,8 +238,10 @@ async function rewind(layout: RunLayout, state: CheckpointState | undefined): Pr
     at !== step || what !== "evaluation" || left-- > 0;
   await cutLines(layout.timings, (timing) => upToStep(timing) && isRecorded(timing));
   for (const file of inputsOf(layout)) await cutLines(file, upToStep);
-  // What is done after a step is done again from its checkpoint.
-  await cutLines(layout.watch, (record) => upToStep(record) && record["step"] !== step);
+  // No checkpoint has a return after its step. Whoever resumes does it again, unless the recipe no longer asks for it.
+  const isUndone = (record: Readonly<Record<string, unknown>>) =>
+    record["step"] === step && record["action"] === "return";
+  await cutLines(layout.watch, (record) => upToStep(record) && !isUndone(record));
 }
 
 /** The records of what a run depends on besides its recipe. */

@@ -143,6 +143,30 @@ test("the number of returns is limited: then the run stops, with a checkpoint", 
   expect(policies?.["shared"]?.learningRate).toBe(0.0005);
 });
 
+test("a stop stays in the records when the run is resumed without limits, and is there once with them", async () => {
+  const limited = (above: number): RecipeInput["watch"] => ({
+    window: 2,
+    limits: { length: { above, action: "stop" }, entropy: { below: 9 } },
+  });
+  const stopping = tinyRecipe({ watch: limited(1) });
+  await expect(trainOnce("run", stopping)).rejects.toMatchObject({ code: "watch" });
+  const stopped = await readWatch(at("run"));
+  expect(stopped.map(({ step, measure, action }) => [step, measure, action])).toEqual([
+    [5, "entropy", "warn"],
+    [5, "entropy", "warn"],
+    [5, "length", "stop"],
+  ]);
+  await expect(trainOnce("run", stopping)).rejects.toMatchObject({ code: "watch" });
+  expect(await readWatch(at("run"))).toEqual(stopped);
+  await fs.cp(at("run"), at("wider"), { recursive: true });
+
+  for (const [name, watch] of [["run", "off"] as const, ["wider", limited(999)] as const]) {
+    expect((await trainOnce(name, tinyRecipe({ watch }))).status).toBe("finished");
+    expect(await readWatch(at(name))).toEqual(stopped);
+    expect((await readResult(at(name))).watch).toEqual(stopped);
+  }
+});
+
 test("a warning is given when a limit is crossed, not while it stays crossed, and changes nothing", async () => {
   const free = await trainOnce("free", tinyRecipe());
   const watch: RecipeInput["watch"] = { window: 2, limits: { length: { above: 1 }, entropy: { below: 9 } } };

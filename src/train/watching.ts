@@ -6,6 +6,7 @@
  * resumes from the checkpoint of its step finds the same sign in its records, and returns again. So it may be killed at any
  * moment.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { StoredPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { checkpointOf } from "../runs/checkpoints.ts";
@@ -49,6 +50,7 @@ async function watchedOf(run: Run, records: readonly WatchRecord[]): Promise<Par
   };
 }
 
+/** Records what happened, unless the run stopped right after it was recorded and has resumed from there. */
 async function note(
   run: Run,
   sign: Sign,
@@ -62,7 +64,8 @@ async function note(
     action,
     ...(returned === undefined ? {} : { returned }),
   };
-  await run.folder.recordWatch(record);
+  const recorded = await readWatch(run.folder.layout.directory);
+  if (!recorded.some((one) => isDeepStrictEqual(one, record))) await run.folder.recordWatch(record);
   run.emit({ type: "watch", record });
 }
 
