@@ -5,6 +5,7 @@ import { readAdapterOptions } from "../models/adapter-directory.ts";
 import type { Recipe, RecipeTeam } from "./schema.ts";
 import { pretrainedLimits, watchSettings } from "./watch.ts";
 import { originAt, treeAt, type Origin, type MappingTree, type Path } from "./tree.ts";
+import { measuredOnly, type Measuring } from "./validation/rules/watch.ts";
 import type { Warning } from "./validation/warnings.ts";
 
 type Stages = Pick<Recipe, "train" | "warmStart">;
@@ -78,12 +79,17 @@ function storedAdapter(model: Policy["model"]): Policy["adapter"] {
   }
 }
 
-/** Policies that start from a directory can already do something that a wrong learning rate destroys: they are watched. */
-export function withLimits({ watch, policies, train }: Recipe): Pick<Recipe, "watch"> {
+/**
+ * Policies that start from a directory can already do something that a wrong learning rate destroys: they are watched.
+ * Limits of what the recipe does not measure are left out.
+ */
+export function withLimits(recipe: Recipe, setting: Omit<Measuring, "recipe">): Pick<Recipe, "watch"> {
+  const { watch, policies, train } = recipe;
   const isPretrained = Object.values(policies).some(({ model }) => "path" in model);
   if (watch === "off" || watch?.limits !== undefined || !isPretrained || train.steps === 0)
     return watch === undefined ? {} : { watch };
-  return { watch: { ...(watch ?? watchSettings.parse({})), limits: pretrainedLimits } };
+  const limits = measuredOnly(pretrainedLimits, { recipe, ...setting });
+  return { watch: { ...(watch ?? watchSettings.parse({})), limits } };
 }
 
 /**

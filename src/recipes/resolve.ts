@@ -211,7 +211,7 @@ function resolvedFrom(
     ...parsed,
     ...stages,
     policies: withAdapters(parsed.policies),
-    ...withLimits(parsed),
+    ...withLimits(parsed, { environment: environment.value, configuredEngine: engine.value }),
     ...withoutPhases(parsed, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,

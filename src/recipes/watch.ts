@@ -73,6 +73,24 @@ export const watchSettings = z.strictObject({
 export const watchSchema = z.union([z.literal("off"), watchSettings]);
 export type Watch = z.output<typeof watchSettings>;
 
+/** The sampling settings of `train`. */
+interface Sampling {
+  readonly temperature: number;
+  readonly topK: number;
+  readonly topP: number;
+}
+
+/**
+ * Whether actions are samples of the policies' whole distributions, so that their log-probabilities give the entropy.
+ * @param environment one whose programs drive themselves may sample otherwise
+ */
+export function hasWholeSamples(
+  { temperature, topK, topP }: Sampling,
+  { drive }: { readonly drive?: unknown },
+): boolean {
+  return temperature === 1 && topK === 0 && topP === 1 && drive === undefined;
+}
+
 /**
  * For models that can already do something, which a wrong learning rate destroys within an hour: healthy runs stay far
  * from these (docs/results/watch.md).

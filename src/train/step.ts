@@ -5,6 +5,7 @@ import type { CreditedAction } from "../credit/algorithm.ts";
 import { baselinesAfter, credit } from "../credit/credit.ts";
 import { adaptKl } from "../credit/kl.ts";
 import type { RoleName } from "../teams/team.ts";
+import { hasWholeSamples } from "../recipes/watch.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { PolicyMetrics, StepMetrics } from "../runs/records.ts";
 import { timed } from "../timed.ts";
@@ -98,9 +99,7 @@ function figuresOf(
     name,
     withMeasured(name, metrics, measured),
   ]);
-  const { temperature, topK, topP } = recipe.train;
-  // A program that drives itself may ask for another temperature.
-  const isWhole = temperature === 1 && topK === 0 && topP === 1 && environment.drive === undefined;
+  const isWhole = hasWholeSamples(recipe.train, environment);
   return {
     policies: Object.fromEntries(known) as Record<string, PolicyMetrics>,
     ...(Object.keys(critics).length === 0 ? {} : { critics }),

@@ -14,7 +14,6 @@ import {
   evaluationSamples,
   evaluationSplit,
   minibatches,
-  returns,
   tokenBudget,
   warmUps,
   demonstrations,
@@ -22,6 +21,7 @@ import {
 } from "./rules/stages.ts";
 import { teams } from "./rules/teams.ts";
 import { tools } from "./rules/tools.ts";
+import { measuredLimits, returns } from "./rules/watch.ts";
 
 const always: readonly Rule[] = [
   teams,
@@ -53,6 +53,7 @@ const withReinforcement: readonly Rule[] = [
   judgeProblems,
   judgeUseProblems,
   tokenBudget,
+  measuredLimits,
   returns,
   loneActions,
   wholeTrajectories,

@@ -83,33 +83,3 @@ export function sampleProblems({ samples, passAt, temperature }: Sampled): reado
       : []),
   ];
 }
-
-/** What a return needs: a checkpoint to return to, and no batch that other weights sampled ahead. */
-export const returns: Rule = ({ recipe: { watch, checkpoint, train } }) => {
-  const limits = watch === undefined || watch === "off" ? {} : (watch.limits ?? {});
-  return Object.entries(limits).flatMap(([name, limit]): readonly Problem[] => {
-    if (limit?.action !== "return") return [];
-    const path = ["watch", "limits", name, "action"];
-    return [
-      ...(checkpoint.best === "none"
-        ? [
-            {
-              path,
-              problem:
-                "`return` needs the checkpoint of the best evaluation, which this recipe does not keep",
-              fix: "set `checkpoint.best: success` and `evaluation.every`",
-            },
-          ]
-        : []),
-      ...((train.maxLag ?? 0) > 0
-        ? [
-            {
-              path,
-              problem: `\`return\` would train on a batch that the weights before it sampled ahead (train.maxLag: ${train.maxLag})`,
-              fix: "use `train.maxLag: 0`, or `action: stop`",
-            },
-          ]
-        : []),
-    ];
-  });
-};

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import type { ConfiguredEngine } from "../../../engines/kind.ts";
+import type { RecipeInput } from "../../schema.ts";
+import { recipeSchema, type Recipe } from "../../schema.ts";
+import { withLimits } from "../../defaults.ts";
+import type { Subject } from "../rule.ts";
+import { measuredLimits } from "./watch.ts";
+
+const base: RecipeInput = {
+  name: "watched",
+  environment: { name: "grid" },
+  team: { roles: { scout: { policy: "shared" } }, turns: 1 },
+  policies: { shared: { model: { path: "somewhere" } } },
+  algorithm: { name: "grpo" },
+  train: { steps: 5, tasksPerStep: 8, learningRate: 0.001 },
+};
+const train = { steps: 5, tasksPerStep: 8, learningRate: 0.001 };
+const environment = { name: "grid" };
+const program = { name: "command", drive: () => Promise.reject(new Error("never")) };
+const hosted = { title: "the engine `tinker`", capabilities: { gradientNorm: false } } as ConfiguredEngine;
+
+const recipeOf = (changes: Partial<RecipeInput>): Recipe => recipeSchema.parse({ ...base, ...changes });
+
+function problems(changes: Partial<RecipeInput>, parts: object = {}): string[] {
+  const subject = { recipe: recipeOf(changes), environment, ...parts } as unknown as Subject;
+  return measuredLimits(subject).map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
+}
+
+const entropy: RecipeInput["watch"] = { limits: { entropy: { below: 0.1 } } };
+const influence: RecipeInput["watch"] = { limits: { influence: { below: 0.1 } } };
+const evaluation: RecipeInput["watch"] = { limits: { evaluation: { drop: 0.5 } } };
+const gradientNorm: RecipeInput["watch"] = { limits: { gradientNorm: { above: 9 } } };
+
+it("rejects limits of figures that the recipe never measures", () => {
+  expect(problems({ watch: influence })).toEqual([
+    "watch.limits.influence: influence is not measured: watch.influence.every is 0; set `watch.influence.every=10`, or remove this limit",
+  ]);
+  expect(problems({ watch: evaluation })).toEqual([
+    "watch.limits.evaluation: nothing is evaluated during training: evaluation.every is 0; set `evaluation.every`, or use a limit of `success`",
+  ]);
+  expect(problems({ watch: entropy, train: { ...train, temperature: 0.7, topP: 0.9 } })).toEqual([
+    "watch.limits.entropy: entropy is measured on samples of the whole distribution; here train has temperature 0.7, topK 0 and topP 0.9; use temperature 1, topK 0 and topP 1, or remove this limit",
+  ]);
+  expect(problems({ watch: entropy, train: { ...train, topK: 20 } })).toHaveLength(1);
+  expect(problems({ watch: gradientNorm }, { configuredEngine: hosted })).toEqual([
+    "watch.limits.gradientNorm: the engine `tinker` does not measure it; use a limit of `kl`",
+  ]);
+  const everyTenth = { ...influence, influence: { every: 10 } };
+  expect(problems({ watch: everyTenth }, { environment: program })).toEqual([
+    "watch.limits.influence: influence is not measured in command, whose program decides what roles are asked and how; remove this limit",
+  ]);
+  expect(problems({ watch: entropy }, { environment: program })).toHaveLength(1);
+});
+
+it("accepts limits of figures that the recipe measures", () => {
+  expect(problems({ watch: { ...influence, influence: { every: 10 } } })).toEqual([]);
+  expect(problems({ watch: evaluation, evaluation: { every: 1 } })).toEqual([]);
+  expect(problems({ watch: entropy })).toEqual([]);
+  expect(problems({ watch: gradientNorm })).toEqual([]);
+  expect(problems({ watch: "off" })).toEqual([]);
+});
+
+it("leaves what is not measured out of the limits of pretrained models", () => {
+  const limitsOf = (changes: Partial<RecipeInput>, parts: object = {}) => {
+    const recipe = recipeOf(changes);
+    const { watch } = withLimits(recipe, { environment, configuredEngine: undefined, ...parts });
+    expect(problems({ ...changes, watch }, parts)).toEqual([]);
+    return Object.keys(watch === undefined || watch === "off" ? {} : (watch.limits ?? {})).join(" ");
+  };
+  expect(limitsOf({ evaluation: { every: 2 } })).toBe("entropy flatGroups kl success evaluation");
+  expect(limitsOf({})).toBe("entropy flatGroups kl success");
+  expect(limitsOf({ train: { ...train, temperature: 0.5 } })).toBe("flatGroups kl success");
+  expect(limitsOf({}, { environment: program })).toBe("flatGroups kl success");
+});
