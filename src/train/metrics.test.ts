@@ -2,6 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { expect, test, afterEach, beforeEach, describe, it } from "vitest";
+import type { Algorithm } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit, toData } from "../credit/credit.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
@@ -67,6 +68,16 @@ test("actions that are left out are counted by reason, and are in no group", () 
   expect(metrics).not.toHaveProperty("unrewarded");
   expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);
   expect(toData(credited, algorithm).flatMap((one) => one.continuations)).toHaveLength(2);
+});
+
+test("what a team achieves is what its first trajectory does, if alternatives to it are continued", () => {
+  const lines = [1, 0, 0].map((score) => ({ actions: [action()], score }));
+  const episodes = [trajectories(0, lines)];
+  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
+  const success = (algorithm: Algorithm): number =>
+    rolloutMetrics(played, [], { algorithm, isWhole: true, influence: new Map() }).success;
+  expect(success(algorithmFrom("c3"))).toBe(1);
+  expect(success(algorithmFrom("dr-grpo"))).toBeCloseTo(1 / 3);
 });
 
 test("of programs, runs without a call are counted, and own rewards that nothing learns from", () => {

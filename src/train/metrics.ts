@@ -12,6 +12,7 @@ import { nameWithModule } from "../environments/origin.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Action, Episode, EpisodeEnd } from "../rollout/episode.ts";
+import { isOnLine } from "../rollout/navigate.ts";
 import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import { showNumber } from "../format.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
@@ -35,6 +36,8 @@ export function rolloutMetrics(
 ): RolloutMetrics {
   const shares = advantageShares(credited, algorithm);
   const ends = episodes.flatMap((episode) => episode.ends);
+  // Alternatives are continued to say what they are worth: they are no play of the team, and long episodes have more.
+  const lines = algorithm.sampling.replay === true ? ends.filter(({ node }) => isOnLine(node)) : ends;
   const placed = episodes.flatMap(placedActions);
   const live = credited.filter(({ action }) => !action.frozen);
   const rewarded = live.filter((one) => one.return !== null && one.leftOut === undefined);
@@ -57,9 +60,9 @@ export function rolloutMetrics(
     ...drift(placed.map(({ action }) => action)),
     ...uncalledIn(episodes),
     ...problemsIn(ends),
-    success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
-    score: mean(ends.map(({ outcome }) => outcome.score)),
-    turns: mean(ends.map(({ turns }) => turns)),
+    success: mean(lines.map(({ outcome }) => (outcome.success ? 1 : 0))),
+    score: mean(lines.map(({ outcome }) => outcome.score)),
+    turns: mean(lines.map(({ turns }) => turns)),
     roles: Object.fromEntries(
       [...byRole].map(([role, members]) => [
         role,

@@ -4,6 +4,8 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { StoredPolicy } from "../engines/engine.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
+import { readEpisodeIndex } from "../runs/read-episodes.ts";
+import { readStored } from "../rollout/stored.ts";
 import { readMetrics, readResult, readWatch } from "../runs/read.ts";
 import type { TrainEvent } from "./events.ts";
 import { train } from "./run.ts";
@@ -95,6 +97,19 @@ test("stopped after any step and resumed, a run that returns ends with the same 
   } while (part.status === "interrupted");
   expect(part.weights).toBe(whole.weights);
   expect(await recordsOf(at("parts"))).toEqual(await recordsOf(at("whole")));
+});
+
+test("no two weights of a policy have the same version, although a return restores earlier ones", async () => {
+  const resolved = tinyRecipe({ ...returning, record: { training: { perStep: "all" } } });
+  await trainOnce("run", resolved);
+  const versions = new Map<number, Set<number | null>>();
+  const entries = await readEpisodeIndex(at("run"));
+  const trained = entries.filter(({ evaluation }) => evaluation === undefined);
+  for await (const { episode, entry } of readStored(at("run"), trained))
+    versions.set(entry.step, new Set(episode.actions.map(({ policyVersion }) => policyVersion)));
+  const inOrder = [...versions.values()].flatMap((each) => [...each]);
+  expect(inOrder.length).toBe(9);
+  expect(new Set(inOrder).size).toBe(9);
 });
 
 test.each([1, 2, 3, 4])("killed in the middle of return %i, a run ends the same", async (nth) => {

@@ -12,6 +12,7 @@ import { TroupeError } from "../errors.ts";
 import { checkpointOf } from "../runs/checkpoints.ts";
 import { readMetrics, readWatch } from "../runs/read.ts";
 import { schemaVersion, type WatchRecord } from "../runs/records.ts";
+import { sum } from "../statistics.ts";
 import { openReinforcement, reopenCritics } from "./auxiliary.ts";
 import { lineageAfterReturn } from "./ended.ts";
 import { bestEvaluation, keepStep } from "./recorder.ts";
@@ -91,7 +92,12 @@ async function returnToBest(run: Run, sign: Sign, records: readonly WatchRecord[
   run.reinforcement ??= await openReinforcement(run);
   const best = await bestStored(run);
   if (best === null) return stop(run, sign, ", and there is no checkpoint to return to");
-  for (const [name, stored] of Object.entries(best.policies)) await engine.restore(name, stored);
+  const since = (run.history ?? []).filter(({ step }) => step > best.step);
+  for (const [name, { saved, folder }] of Object.entries(best.policies)) {
+    // Versions are counted on: otherwise weights before and after the return would have the same.
+    const version = saved.version + sum(since.map(({ policies }) => policies[name]?.optimizerSteps ?? 0));
+    await engine.restore(name, { saved: { ...saved, version }, folder });
+  }
   await reopenCritics(run, run.reinforcement, best.critics);
   run.reinforcement = { ...run.reinforcement, ...best.state };
   run.learningRateFactor *= half;
