@@ -158,11 +158,12 @@ test("the number of returns is limited: then the run stops, with a checkpoint", 
   expect(policies?.["shared"]?.learningRate).toBe(0.0005);
 });
 
+const limited = (above: number): RecipeInput["watch"] => ({
+  window: 2,
+  limits: { length: { above, action: "stop" }, entropy: { below: 9 } },
+});
+
 test("a stop stays in the records when the run is resumed without limits, and is there once with them", async () => {
-  const limited = (above: number): RecipeInput["watch"] => ({
-    window: 2,
-    limits: { length: { above, action: "stop" }, entropy: { below: 9 } },
-  });
   const stopping = tinyRecipe({ watch: limited(1) });
   await expect(trainOnce("run", stopping)).rejects.toMatchObject({ code: "watch" });
   const stopped = await readWatch(at("run"));

@@ -19,31 +19,41 @@ interface Kind {
   readonly isShare?: true;
 }
 
-const kinds: readonly Kind[] = [
+/** A figure of each role in the records of steps. Terms of its local reward, which anybody may name, are none. */
+function ofRole(figure: string): RegExp {
+  return new RegExp(`^rollout\\.roles\\.((?!.*\\.parts\\.).+)\\.${figure}$`);
+}
+
+export const kinds: readonly Kind[] = [
   {
     title: "Success in training",
     of: /^rollout\.success()$/,
     isShare: true,
     note: "share of kept trajectories",
   },
-  { title: "Team reward", of: /^rollout\.roles\.(.+)\.team$/ },
-  { title: "Local reward", of: /^rollout\.roles\.(.+)\.local$/ },
-  { title: "Reward by turn", of: /^rollout\.(?:roles\.)?(.*turns?\.\d+.*)$/ },
-  { title: "Entropy", of: /^policies\.(.+)\.entropy$/, note: "nats per token" },
+  { title: "Team reward", of: ofRole("team") },
+  { title: "Local reward", of: ofRole("local") },
+  { title: "Entropy of roles", of: ofRole("entropy"), note: "nats per token" },
+  { title: "Entropy of policies", of: /^policies\.(.+)\.entropy$/, note: "nats per token" },
   { title: "Divergence from the sampler", of: /^policies\.(.+)\.kl$/, note: "nats per token" },
   { title: "Divergence from the reference", of: /^policies\.(.+)\.referenceKl$/, note: "nats per token" },
   { title: "Clipped tokens", of: /^policies\.(.+)\.clipShare$/, note: "share of tokens" },
   { title: "Zero-variance groups", of: /^rollout\.flatGroups()$/, isShare: true, note: "share of groups" },
-  { title: "Gradient share", of: /^(?:rollout|policies)\.(?:roles\.)?(.+)\.gradientShare$/, isShare: true },
+  {
+    title: "Zero-variance groups of roles",
+    of: ofRole("flatGroups"),
+    isShare: true,
+    note: "share of groups",
+  },
+  { title: "Share of the advantages", of: ofRole("advantageShare"), isShare: true },
+  { title: "Spread of advantages", of: ofRole("advantageSpread") },
   { title: "Gradient norm", of: /^policies\.(.+)\.gradientNorm$/, note: "before clipping" },
-  { title: "Spread of advantages", of: /^rollout\.roles\.(.+)\.advantageSpread$/ },
-  { title: "Length", of: /^rollout\.tokensPerAction()$/, note: "sampled tokens per action" },
-  { title: "Replies cut off", of: /^rollout\.roles\.(.+)\.truncated$/, note: "share of actions" },
+  { title: "Length", of: ofRole("length"), note: "tokens per action" },
+  { title: "Replies cut off", of: ofRole("truncated"), note: "share of actions" },
   { title: "Turns", of: /^rollout\.turns()$/ },
-  { title: "Influence", of: /^(?:rollout|policies)\.(?:roles\.)?(.+)\.influence$/ },
+  { title: "Influence", of: ofRole("influence"), note: "nats per token of the next role's replies" },
   { title: "Tokens per second", of: /^tokensPerSecond()$/, note: "while sampling" },
   { title: "Seconds per step", of: /^seconds()$/ },
-  { title: "Cost", of: /^(.*[cC]ost.*)$/ },
 ];
 
 export interface Shown {
@@ -118,20 +128,9 @@ function chartsOf(
   }));
 }
 
-/** With the figures that have arrays of their own, and the length of replies. */
+/** With the figures that have arrays of their own. */
 function columnsOf({ columns, seconds, tokensPerSecond }: Curves): Curves["columns"] {
-  const sampled = columns["rollout.sampledTokens"];
-  const counts = Object.keys(columns).filter((name) => /^rollout\.roles\..+\.actions$/.test(name));
-  const length = sampled?.map((tokens, step) => {
-    const actions = counts.reduce((sum, name) => sum + (columns[name]?.[step] ?? 0), 0);
-    return tokens === null || actions === 0 ? null : tokens / actions;
-  });
-  return {
-    ...columns,
-    seconds,
-    tokensPerSecond,
-    ...(length === undefined ? {} : { "rollout.tokensPerAction": length }),
-  };
+  return { ...columns, seconds, tokensPerSecond };
 }
 
 function figuresOf({ curves }: Shown, column: string, { isWhole }: Settings): Point[] {

@@ -60,13 +60,15 @@ it("accepts limits of figures that the recipe measures", () => {
   expect(problems({ watch: "off" })).toEqual([]);
 });
 
+/** Names of the default limits, none of which is rejected. */
+function limitsOf(changes: Partial<RecipeInput>, parts: object = {}): string {
+  const recipe = recipeOf(changes);
+  const { watch } = withLimits(recipe, { environment, configuredEngine: undefined, ...parts });
+  expect(problems({ ...changes, watch }, parts)).toEqual([]);
+  return Object.keys(watch === undefined || watch === "off" ? {} : (watch.limits ?? {})).join(" ");
+}
+
 it("leaves what is not measured out of the limits of pretrained models", () => {
-  const limitsOf = (changes: Partial<RecipeInput>, parts: object = {}) => {
-    const recipe = recipeOf(changes);
-    const { watch } = withLimits(recipe, { environment, configuredEngine: undefined, ...parts });
-    expect(problems({ ...changes, watch }, parts)).toEqual([]);
-    return Object.keys(watch === undefined || watch === "off" ? {} : (watch.limits ?? {})).join(" ");
-  };
   expect(limitsOf({ evaluation: { every: 2 } })).toBe("entropy flatGroups kl success evaluation");
   expect(limitsOf({})).toBe("entropy flatGroups kl success");
   expect(limitsOf({ train: { ...train, temperature: 0.5 } })).toBe("flatGroups kl success");
