@@ -6,7 +6,7 @@
  *   GET  /api/runs/RUN                           RunPage
  *   GET  /api/runs/RUN/curves?of=a,b             Curves; without `of`, of all columns
  *   GET  /api/compare?runs=a,b                   RecipeDifference[]
- *   GET  /api/runs/RUN/episodes?FILTER&cursor=   EpisodeList; FILTER as `queryOf` writes it; limit=1 to 200, default 50
+ *   GET  /api/runs/RUN/episodes?FILTER&cursor=   EpisodeList; FILTER has a Filter's fields; limit=1 to 200, default 50
  *   GET  /api/runs/RUN/episode?id=train/12/3     EpisodeView; with FILTER, its neighbours are those of that list
  *   GET  /api/runs/RUN/action?episode=&action=   ActionView
  *   GET  /api/runs/RUN/file?hash=                bytes; to be saved, unless they are a picture or plain text
@@ -365,12 +365,4 @@ export interface Export {
   readonly actions: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, ActionView>>>>>>;
   /** What was left out, in sentences. */
   readonly leftOut: readonly string[];
-}
-
-/** A filter as the query of an address; the server reads it back. */
-export function queryOf(filter: Filter): URLSearchParams {
-  const pairs = Object.entries(filter).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, Array.isArray(value) ? value.join("~") : String(value)]],
-  );
-  return new URLSearchParams(pairs);
 }

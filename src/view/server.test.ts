@@ -5,14 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { temporaryFolder } from "../models/test-model.ts";
 import { layoutOf } from "../runs/layout.ts";
-import {
-  queryOf,
-  type EpisodeList,
-  type EpisodeView,
-  type Filter,
-  type RunLine,
-  type RunPage,
-} from "./api.ts";
+import { type EpisodeList, type EpisodeView, type Filter, type RunLine, type RunPage } from "./api.ts";
 import { filterIn } from "./query.ts";
 import { ViewedRuns } from "./runs.ts";
 import { startViewServer, type ViewServer } from "./server.ts";
@@ -131,6 +124,14 @@ it("reports damage of a run for that run only", async () => {
   expect((await ask("/api/runs/bad/curves")).body).toContain("metrics.jsonl:1");
   expect((await json<RunPage>("/api/runs/good")).roles).toEqual(["planner", "runner"]);
 });
+
+/** A filter as the query of an address. */
+function queryOf(filter: Filter): URLSearchParams {
+  const pairs = Object.entries(filter).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join("~") : String(value)]],
+  );
+  return new URLSearchParams(pairs);
+}
 
 /** Asks until nothing is missing. */
 async function listed(filter: Filter, run = "good"): Promise<EpisodeList> {

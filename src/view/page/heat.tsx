@@ -1,4 +1,4 @@
-/** The exact tokens of an action, coloured by how unlikely each was, by its entropy, or by its advantage. */
+/** The exact tokens of an action, coloured by how unlikely each was or by its advantage. */
 import { useState } from "preact/hooks";
 import { toVisible } from "../../format.ts";
 import type { ActionView, TokenView } from "../api.ts";
@@ -6,7 +6,7 @@ import { address, changeQuery } from "./address.ts";
 import { colourOf } from "./candidates.ts";
 import { figure, percent, signed } from "./text.tsx";
 
-const measures = ["log-probability", "entropy", "advantage"] as const;
+const measures = ["log-probability", "advantage"] as const;
 type Measure = (typeof measures)[number];
 
 /** More are shown when they are asked for. */
@@ -14,16 +14,11 @@ const mostShown = 1500;
 /** In nats: an unlikelier token is not coloured stronger. */
 const strongest = 4;
 
-type Token = TokenView & { readonly entropy?: number };
-
 export function Heat({ action }: { readonly action: ActionView }) {
-  const tokens: readonly Token[] = action.tokenViews;
+  const tokens = action.tokenViews;
   const [at, setAt] = useState(0);
   const [isWhole, setWhole] = useState(false);
-  const possible = measures.filter(
-    (each) => each !== "entropy" || tokens.some(({ entropy }) => entropy !== undefined),
-  );
-  const asked = possible.find((each) => each === address.value.query.get("heat"));
+  const asked = measures.find((each) => each === address.value.query.get("heat"));
   const measure = asked ?? "log-probability";
   const largest = Math.max(0, ...tokens.map((token) => Math.abs(advantageOf(token, action) ?? 0)));
   const shown = isWhole ? tokens : tokens.slice(0, mostShown);
@@ -41,7 +36,7 @@ export function Heat({ action }: { readonly action: ActionView }) {
   return (
     <>
       <div class="switch" role="radiogroup" aria-label="Colour of the tokens">
-        {possible.map((each) => (
+        {measures.map((each) => (
           <label key={each}>
             <input
               type="radio"
@@ -96,10 +91,15 @@ function advantageOf(token: TokenView, action: ActionView): number | null {
   return token.advantage ?? action.advantage;
 }
 
-function tint(measure: Measure, token: Token, action: ActionView, largest: number): Record<string, string> {
+function tint(
+  measure: Measure,
+  token: TokenView,
+  action: ActionView,
+  largest: number,
+): Record<string, string> {
   if (measure === "advantage") return colourOf(advantageOf(token, action), largest);
-  const nats = measure === "entropy" ? token.entropy : token.logprob === null ? strongest : -token.logprob;
-  if (nats === undefined || nats < 0.01) return {};
+  const nats = token.logprob === null ? strongest : -token.logprob;
+  if (nats < 0.01) return {};
   return {
     "--tint": "var(--warm)",
     "--share": `${Math.round(6 + (54 * Math.min(nats, strongest)) / strongest)}%`,
@@ -111,12 +111,12 @@ function Readout({
   place,
   action,
 }: {
-  readonly token: Token | undefined;
+  readonly token: TokenView | undefined;
   readonly place: number;
   readonly action: ActionView;
 }) {
   if (token === undefined) return null;
-  const { logprob, entropy } = token;
+  const { logprob } = token;
   return (
     <>
       <span>
@@ -126,7 +126,6 @@ function Readout({
       <span>
         {logprob === null ? "probability 0" : `${figure(logprob)} nats, ${percent(Math.exp(logprob))}`}
       </span>
-      {entropy !== undefined && <span>entropy {figure(entropy)}</span>}
       <span>advantage {signed(advantageOf(token, action))}</span>
     </>
   );
