@@ -1,5 +1,5 @@
 /** What a run recorded of its candidates that claims to say how good they are, and what other algorithms would say. */
-import type { Algorithm } from "../credit/algorithm.ts";
+import type { Algorithm, LeftOut } from "../credit/algorithm.ts";
 import { algorithmFrom, algorithms } from "../credit/algorithms.ts";
 import { TroupeError } from "../errors.ts";
 import type { ActionReward } from "../environments/environment.ts";
@@ -48,12 +48,7 @@ export async function creditsOf(
 }
 
 function recordedAdvantages(stored: readonly StoredEpisode[], algorithm: string): Credit {
-  const recorded = new Map(
-    stored.map(({ episode, credit = [] }) => [
-      episode,
-      new Map(credit.flatMap((one) => (one.return === null ? [] : [[one.action, one.advantage] as const]))),
-    ]),
-  );
+  const recorded = new Map(stored.map(({ episode, credit = [] }) => [episode, advantagesOf(credit)]));
   return {
     name: `${algorithm}, as recorded`,
     kind: "advantage",
@@ -71,14 +66,25 @@ async function computedCredit(
       stored.map(({ episode }) => episode),
       { algorithm: algorithmFrom(name) },
     );
-    const advantages = new Map(
-      credited.flatMap((one) => (one.return === null ? [] : [[one.action, one.advantage] as const])),
-    );
+    const advantages = advantagesOf(credited);
     return { name, kind: "advantage", of: (_, action) => advantages.get(action) ?? null };
   } catch (error) {
     if (!(error instanceof TroupeError)) throw error;
     return { name, reason: error.message };
   }
+}
+
+/** Of the actions that have one. The 0 of an action that is left out says that it is not trained, not what it is worth. */
+function advantagesOf<Named>(
+  credit: readonly {
+    readonly action: Named;
+    readonly return: number | null;
+    readonly advantage: number;
+    readonly leftOut?: LeftOut | undefined;
+  }[],
+): ReadonlyMap<Named, number> {
+  const known = credit.filter((one) => one.return !== null && one.leftOut === undefined);
+  return new Map(known.map(({ action, advantage }) => [action, advantage]));
 }
 
 function verdicts(judge: string): Credit {

@@ -59,6 +59,19 @@ export function decision(task: number, actions: readonly Earning[]): Episode {
   return tree.episode();
 }
 
+/** A tree of two turns, all kept: an action for each list of scores, which are reached by the actions after it. */
+export function alternatives(task: number, after: readonly (readonly number[])[]): Episode {
+  const tree = new Tree(task);
+  for (const [sample, scores] of after.entries()) {
+    const first = tree.grow("", [action({ sample })], { score: 0 });
+    for (const [second, score] of scores.entries()) {
+      const end = tree.grow(first, [action({ turn: 1, sample: second })], { score });
+      tree.end(end, { success: score === 1, score }, 2);
+    }
+  }
+  return tree.episode();
+}
+
 type NodeSketch = Partial<Pick<EpisodeNode, "score" | "endedEarly">>;
 
 /** An episode under construction: a child is numbered after its siblings, a completion occurs once. */

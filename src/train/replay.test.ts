@@ -9,7 +9,7 @@ import { scriptedEngine, type Script } from "../rollout/testing/scripted-engine.
 import { replayEpisode, type Difference, type ReplaySetting, rescore } from "./replay.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
-import { action, decision, trajectories } from "../credit/testing.ts";
+import { action, alternatives, decision, trajectories } from "../credit/testing.ts";
 import type { Judge } from "../judges/judge.ts";
 
 const policy = numbersPolicy();
@@ -216,6 +216,21 @@ describe("rescore", () => {
       code: "unsupported",
       message: expect.stringMatching(message),
     });
+  });
+
+  it("reports an alternative with several continuations to an algorithm that takes one for its value", async () => {
+    const tree = alternatives(0, [
+      [0, 1],
+      [0, 1],
+    ]);
+    await expect(rescore([tree], { algorithm: algorithmFrom("c3") })).rejects.toMatchObject({
+      code: "unsupported",
+      message: expect.stringMatching(/several actions in the state 1 of an alternative; .* continued=tree$/),
+    });
+    const whole = await rescore([tree], { algorithm: algorithmFrom("c3", { continued: "tree" }) });
+    expect(whole.map(({ leftOut }) => leftOut)).toEqual(Array.from({ length: 6 }, () => undefined));
+    const once = await rescore([alternatives(0, [[0, 1], [0]])], { algorithm: algorithmFrom("c3") });
+    expect(once.filter(({ leftOut }) => leftOut === "replay")).toHaveLength(1);
   });
 
   it("compares whole trajectories if they were recorded", async () => {

@@ -20,7 +20,7 @@ import type { Judge, JudgeUse } from "../judges/judge.ts";
 import { mixedRewards } from "../judges/rewards.ts";
 import { keyAt, type Key } from "../random.ts";
 import type { Action, Episode, EpisodeNode, RewardedAction } from "../rollout/episode.ts";
-import { childrenOf, edgesOf, nodeOf, parentOf } from "../rollout/navigate.ts";
+import { childrenOf, edgesOf, isOnLine, nodeOf, parentOf } from "../rollout/navigate.ts";
 import { settleAll } from "../settle.ts";
 import { scheduleOf } from "../teams/acting.ts";
 import type { Team } from "../teams/team.ts";
@@ -284,12 +284,19 @@ function checkRescorable(episode: Episode, { name, critic, kl, sampling, groupin
     const problem = `${name} subtracts KL to a reference from rewards, and needs the reference's log-probabilities`;
     throw lacking(problem, "rescore it without KL, kl.where=none, or with another algorithm");
   }
-  const isCut = episode.nodes.some(({ kept }) => !kept);
-  if (sampling.keep !== "all" || !isCut) return;
+  if (sampling.keep !== "all") return;
+  if (episode.nodes.some(({ kept }) => !kept))
+    throw new TroupeError(
+      "unsupported",
+      `${name} compares whole trajectories, and the episode ${episode.id} continued from only one of the sampled actions; ` +
+        "choose an algorithm that compares the actions of one state, such as at-grpo",
+    );
+  const branching = episode.nodes.find((node) => !isOnLine(node.id) && childrenOf(episode, node).length > 1);
+  if (sampling.replay !== true || branching === undefined) return;
   throw new TroupeError(
     "unsupported",
-    `${name} compares whole trajectories, and the episode ${episode.id} continued from only one of the sampled actions; ` +
-      "choose an algorithm that compares the actions of one state, such as at-grpo",
+    `${name} compares the actions of one trajectory's states only, and the episode ${episode.id} has several actions in ` +
+      `the state ${branching.id} of an alternative; choose an algorithm that compares these too, such as c3 with continued=tree`,
   );
 }
 
