@@ -35,7 +35,12 @@ interface Document {
       readonly completion_token_ids: number[];
       readonly logprobs: number[];
     };
-    readonly extra: { readonly action?: string; readonly role?: string; readonly advantage?: number };
+    readonly extra: {
+      readonly action?: string;
+      readonly role?: string;
+      readonly advantage?: number;
+      readonly left_out?: string;
+    };
   }[];
   readonly extra: { readonly episode: string; readonly reward: number };
 }
@@ -113,7 +118,12 @@ function toolEpisode(): Episode {
 
 function storedTools(): StoredEpisode {
   const entry = { id: "train/1/0", step: 1 } as StoredEpisode["entry"];
-  return { entry, episode: toolEpisode(), promptText: () => "" };
+  const given = { group: "g", return: 1, advantage: 0 };
+  const credit = [
+    { action: "/solver/0", ...given },
+    { action: "0/solver/0", ...given, leftOut: "down-sampled" as const },
+  ];
+  return { entry, episode: toolEpisode(), credit, promptText: () => "" };
 }
 
 describe("trajectories in ATIF", () => {
@@ -168,6 +178,7 @@ describe("trajectories in ATIF", () => {
   it("answers of tools belong to the step that called them, and nothing is shown twice", () => {
     const [document] = atifDocuments(run, storedTools());
     const { steps } = checked(document);
+    expect(steps.slice(2).map(({ extra }) => extra.left_out)).toEqual([undefined, "down-sampled"]);
     expect(steps.map(({ source, message }) => [source, message])).toEqual([
       ["system", "capital of Italy?"],
       ["user", "user: capital of Italy?"],

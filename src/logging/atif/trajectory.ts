@@ -138,8 +138,8 @@ function actionStep({ episode, credit }: StoredEpisode, { node, action, reward }
 
 function creditOf(credit: ActionCredit | undefined): Step {
   if (credit === undefined) return {};
-  const { group, advantage, advantages } = credit;
-  return { group, return: credit.return, advantage, ...(advantages === undefined ? {} : { advantages }) };
+  const { action: _, leftOut, ...rest } = credit;
+  return { ...rest, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
 }
 
 /** The final state of the trajectory as the environment draws it. */

@@ -35,7 +35,12 @@ async function keepEpisode(step: number): Promise<void> {
   const start = { id: `train/${step}/0`, task: {}, path: ["train", step, 0] };
   const episode = await growEpisode(setting, rootKey(1), start);
   const log = await EpisodeLog.open(layoutOf(root), () => true);
-  const credit = episode.actions.map(({ id }) => ({ action: id, group: "g", return: 1, advantage: 0.5 }));
+  const credit = episode.actions.map(({ id, turn }) => {
+    const given = { action: id, group: "g", return: 1 };
+    return turn === 0
+      ? { ...given, advantage: 0, leftOut: "down-sampled" as const }
+      : { ...given, advantage: 0.5 };
+  });
   await log.append(newEpisode(episode, { step }, (_, tokens) => tokenizer.decode(tokens), credit));
 }
 
@@ -97,6 +102,12 @@ it("sends a trace for each episode and a span for each action, once", async () =
     "troupe.turn": 1,
     "troupe.advantage": 0.5,
   });
+  expect(actions.map(({ attributes }) => attributes["troupe.left_out"])).toEqual([
+    "down-sampled",
+    "down-sampled",
+    undefined,
+    undefined,
+  ]);
   expect(actions[3]?.attributes["gen_ai.usage.output_tokens"]).toBeGreaterThan(0);
   expect(actions.map(({ start }) => (start - 1_700_000_000n * 10n ** 9n) / 10n ** 9n)).toEqual([
     0n,

@@ -163,6 +163,7 @@ function episodeSpan(
 
 function actionAttributes({ episode, credit }: StoredEpisode, action: Action): Span["attributes"] {
   const occurrences = occurrencesOf(episode, action);
+  const own = credit?.find((each) => each.action === action.id);
   const rewards = occurrences.flatMap(({ reward }) => (reward === null ? [] : [reward]));
   const average = (of: "team" | "local") =>
     rewards.length === 0 ? undefined : mean(rewards.map((reward) => reward[of]));
@@ -185,7 +186,8 @@ function actionAttributes({ episode, credit }: StoredEpisode, action: Action): S
     "troupe.reward.team": average("team"),
     "troupe.reward.local": average("local"),
     "troupe.reward.reason": rewards.find(({ reason }) => reason !== undefined)?.reason,
-    "troupe.advantage": credit?.find((each) => each.action === action.id)?.advantage,
+    "troupe.advantage": own?.advantage,
+    "troupe.left_out": own?.leftOut,
   };
 }
 

@@ -1,5 +1,13 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
 import { expect, it } from "vitest";
-import { csvLines, tableOf } from "./tables.ts";
+import { action, trajectories } from "../../credit/testing.ts";
+import { newEpisode } from "../../rollout/stored.ts";
+import { EpisodeLog } from "../../runs/episode-log.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import { startRun } from "../testing/run-folder.ts";
+import { csvLines, readTable, tableOf } from "./tables.ts";
 
 it("has a column for each value that any step has, and leaves empty what a step has not", () => {
   const records = [
@@ -21,4 +29,24 @@ it("has no cell that a spreadsheet runs, or that controls a terminal", () => {
   const rows = texts.map((stage) => csvLines(tableOf([{ stage }]))[1]);
   expect(rows).toEqual(["'=1+1", "'@SUM(A1)", "'+cmd", "'-2+3", "-1.5", "'\tx", "a\ufffdb\ufffd[31m"]);
   expect(csvLines(tableOf([{ loss: -1.5 }]))[1]).toBe("-1.5");
+});
+
+it("says of each action why it was not trained", async () => {
+  await using folder = await fs.mkdtempDisposable(path.join(os.tmpdir(), "troupe-tables-"));
+  await startRun(folder.path);
+  const episode = trajectories(
+    0,
+    [0, 1].map((score) => ({ actions: [action()], score })),
+  );
+  const log = await EpisodeLog.open(layoutOf(folder.path), () => true);
+  const credit = episode.actions.map(({ id, sample }) => {
+    const given = { action: id, group: "g", return: sample, advantage: sample };
+    return sample === 0 ? { ...given, leftOut: "down-sampled" as const } : given;
+  });
+  await log.append(newEpisode(episode, { step: 1 }, () => "", credit));
+  const { rows } = await readTable(folder.path, "actions");
+  expect(rows.map((row) => [row.get("action"), row.get("advantage"), row.get("leftOut")])).toEqual([
+    ["/solver/0", 0, "down-sampled"],
+    ["/solver/1", 1, undefined],
+  ]);
 });

@@ -55,7 +55,7 @@ function actionRow(
   edge: RewardedAction,
 ): object {
   const action = episode.actions.find(({ id }) => id === edge.action);
-  const { group, return: earned, advantage } = credit?.find((each) => each.action === edge.action) ?? {};
+  const own = credit?.find((each) => each.action === edge.action);
   const { verdict } = edge;
   return {
     episode: entry.id,
@@ -81,9 +81,10 @@ function actionRow(
     reward: edge.reward === null ? null : { team: edge.reward.team, local: edge.reward.local },
     reason: edge.reward?.reason,
     ...(verdict === undefined ? {} : { verdict }),
-    group,
-    return: earned,
-    advantage,
+    group: own?.group,
+    return: own?.return,
+    advantage: own?.advantage,
+    leftOut: own?.leftOut,
   };
 }
 
