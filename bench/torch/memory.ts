@@ -116,7 +116,7 @@ try {
   print({ what: "loading", resident: memoryOf(pid, "VmHWM"), held: memoryOf(pid, "VmRSS") });
   print({
     what: "predicted",
-    peak: await engine.predictMemory({ tokens, longest: tokens, sequences: 3 * settings.rows }),
+    peak: (await engine.predictMemory({ tokens, longest: tokens, sequences: 3 * settings.rows })).host,
   });
   await train(engine, short);
   await measured(pid, "sampling", () => sample(engine));

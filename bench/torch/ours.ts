@@ -35,11 +35,13 @@ const print = (line: object): void => void process.stdout.write(`${JSON.stringif
 const longest = Math.max(...work.prompts.map(({ length }) => length)) + work.reply;
 const perPolicy = Math.max(...work.prompts.map(({ length }) => length)) + work.samples * work.reply;
 print({
-  predicted: await engine.predictMemory({
-    tokens: perPolicy,
-    longest,
-    sequences: work.prompts.length * work.samples,
-  }),
+  predicted: (
+    await engine.predictMemory({
+      tokens: perPolicy,
+      longest,
+      sequences: work.prompts.length * work.samples,
+    })
+  ).host,
 });
 print({ loaded: status(worker.pid ?? 0, "VmHWM"), rss: status(worker.pid ?? 0, "VmRSS") });
 

@@ -1,4 +1,4 @@
-"""The peak of the process's memory that work will need, before it is done."""
+"""The peak of the memory that work will need, before it is done: of the process, and of the GPU if it computes there."""
 
 from __future__ import annotations
 
@@ -26,20 +26,28 @@ def predicted_peak(
     sampler: Sampler | VllmSampler,
     recompute: bool,
     work: Mapping[str, int],
-) -> int:
+) -> dict[str, int]:
     """@param work `tokens` of a policy's batch, a prompt's once; `longest` sequence; `sequences` that are sampled together"""
     tokens, longest = work["tokens"], work["longest"]
     models = {id(policy.model): policy.model for policy in policies.values()}
     device = next(iter(models.values())).device
     trained = sum(each.numel() for policy in policies.values() for each in policy.parameters.values())
     # Gradients and both moments, in float32. Those that exist are counted twice where the process already holds them.
-    steady = _resident(device) + 12 * trained
+    steady = 12 * trained
     at_once = max(longest, min(tokens, settings.trunk_tokens))
     training = max(_of_training(model, settings, recompute, at_once) for model in models.values())
     if isinstance(sampler, VllmSampler):
-        return int(steady + sampler.kept_bytes(models.values()) + training)
-    sampling = _of_sampling(list(models.values()), sampler, longest, work["sequences"])
-    return int(steady + max(training, sampling))
+        more = steady + sampler.kept_bytes(models.values()) + training
+    else:
+        more = steady + max(training, _of_sampling(list(models.values()), sampler, longest, work["sequences"]))
+    return placed(more, _resident(), torch.cuda.memory_allocated(device) if device.type == "cuda" else None)
+
+
+def placed(more: float, host: int, on_device: int | None) -> dict[str, int]:
+    """Where work needs more than the memory in use. @param on_device None: that of the host is the only one"""
+    if on_device is None:
+        return {"host": int(host + more)}
+    return {"host": host, "device": int(on_device + more)}
 
 
 def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int) -> float:
@@ -82,9 +90,7 @@ def _layers(model: Model) -> int:
     return model.whole.config.get_text_config().num_hidden_layers
 
 
-def _resident(device: torch.device) -> int:
-    if device.type == "cuda":
-        return torch.cuda.memory_allocated(device)
+def _resident() -> int:
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:  # no Linux

@@ -368,7 +368,7 @@ class Worker:
         return {}, {}
 
     def _verb_predictMemory(self, header: Mapping[str, Any], _: Arrays) -> Result:
-        return {"peak": predicted_peak(self._policies, self._settings, self._sampler, self._recompute, header)}, {}
+        return predicted_peak(self._policies, self._settings, self._sampler, self._recompute, header), {}
 
     # Files
 

@@ -326,6 +326,14 @@ export interface BatchSize {
   readonly sequences: number;
 }
 
+/** In bytes. */
+export interface PredictedMemory {
+  /** Of the engine's process. */
+  readonly host: number;
+  /** Of a GPU with a memory of its own. Absent: there is none. */
+  readonly device?: number | undefined;
+}
+
 export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** One line for people: processor, threads, precision. */
@@ -333,10 +341,10 @@ export interface Engine {
   /** Bytes of weights, gradients, moments and caches held by this process or its worker; absent: unknown, or elsewhere. */
   readonly memoryBytes?: number | undefined;
   /**
-   * Peak of its process's memory for sampling and training such a batch, in bytes, with everything in it; absent: it
-   * computes in this process, or elsewhere. Policies exist already.
+   * Peak of memory for sampling and training such a batch, with everything in it; absent: it computes in this process,
+   * or elsewhere. Policies exist already.
    */
-  predictMemory?(work: BatchSize): Promise<number>;
+  predictMemory?(work: BatchSize): Promise<PredictedMemory>;
   /** What was saved in one folder is in another now: an engine that reads it again by itself has to know. */
   moved?(from: string, to: string): void;
   /** Of its servers; absent: it computes in this process. */

@@ -28,7 +28,8 @@ export const createdSchema = z.object({
   vocabularySize: z.int().min(1),
 });
 export const steppedSchema = z.object({ gradientNorm: z.number().min(0) });
-export const predictedSchema = z.object({ peak: z.number().positive() });
+const bytes = z.number().positive();
+export const predictedSchema = z.object({ host: bytes, device: bytes.optional() });
 const sumsSchema = z.object({
   loss: z.number(),
   tokens: count,

@@ -1,6 +1,7 @@
 /** The worker gets no more memory in the middle of a verb. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
 import type { Datum } from "../engine.ts";
@@ -56,4 +57,15 @@ describe.skipIf(python === undefined || process.platform !== "linux")("without m
     expect(pid).toBe(own);
     await engine.close();
   });
+});
+
+it.skipIf(python === undefined)("what work needs is where it computes: on the GPU, if there is one", () => {
+  const code = [
+    "import json",
+    "from troupe_torch.memory import placed",
+    "print(json.dumps([placed(20.5, 100, None), placed(20.5, 100, 7)]))",
+  ].join("\n");
+  const env = { ...process.env, PYTHONPATH: fileURLToPath(new URL("../../../python", import.meta.url)) };
+  const printed = execFileSync(python ?? "", ["-c", code], { env, encoding: "utf8" });
+  expect(JSON.parse(printed)).toEqual([{ host: 120 }, { host: 100, device: 27 }]);
 });

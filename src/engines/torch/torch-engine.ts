@@ -33,6 +33,7 @@ import type {
   Loss,
   LossResult,
   PolicyCopy,
+  PredictedMemory,
   PolicyInfo,
   PolicyName,
   PolicyOptions,
@@ -158,11 +159,11 @@ export class TorchEngine implements Engine {
     this.#worker.moved(from, to);
   }
 
-  async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<number> {
+  async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<PredictedMemory> {
     const asked = { tokens, longest, sequences };
     const check = hasHeader(predictedSchema);
     const { header } = await this.#worker.ask("predictMemory", asked, {}, { check });
-    return predictedSchema.parse(header).peak;
+    return predictedSchema.parse(header);
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {

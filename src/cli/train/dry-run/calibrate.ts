@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BatchSize, Datum, Engine } from "../../../engines/engine.ts";
+import type { BatchSize, Datum, Engine, PredictedMemory } from "../../../engines/engine.ts";
 import type { Json } from "../../../environments/environment.ts";
 import { showDuration } from "../../../format.ts";
 import { keyAt, rootKey } from "../../../random.ts";
@@ -44,6 +44,8 @@ export interface Calibration {
   };
   /** Peak memory of this process, with weights, gradients and moments, in bytes; with that predicted of the engine's own. */
   readonly memory: number;
+  /** The same of a GPU; null: none computes, or it is not known. */
+  readonly deviceMemory: number | null;
   /** Whether the engine predicts it for the whole batch. */
   readonly memoryIsPredicted: boolean;
 }
@@ -91,7 +93,7 @@ async function measure(
   );
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
   // Before anything is measured: the process then holds its weights and no more.
-  const enginePeak = await engine.predictMemory?.(sizeOf(grouped.slice(0, recipe.train.tasksPerStep).flat()));
+  const predicted = await engine.predictMemory?.(sizeOf(grouped.slice(0, recipe.train.tasksPerStep).flat()));
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples);
@@ -115,11 +117,21 @@ async function measure(
       sampled: sampled.rate,
     },
     measured: sampleOf([supervised, groups, sampled]),
-    memory:
-      process.resourceUsage().maxRSS * 1024 +
-      (enginePeak === undefined ? 0 : enginePeak + auxiliaryBytes(resolved, sizes)),
-    memoryIsPredicted: enginePeak !== undefined,
+    ...memoryOf(process.resourceUsage().maxRSS * 1024, predicted, auxiliaryBytes(resolved, sizes)),
+    memoryIsPredicted: predicted !== undefined,
   };
+}
+
+/** @param auxiliary bytes of critics and references, which are where the policies are */
+export function memoryOf(
+  own: number,
+  predicted: PredictedMemory | undefined,
+  auxiliary: number,
+): Pick<Calibration, "memory" | "deviceMemory"> {
+  if (predicted === undefined) return { memory: own, deviceMemory: null };
+  const { host, device } = predicted;
+  if (device === undefined) return { memory: own + host + auxiliary, deviceMemory: null };
+  return { memory: own + host, deviceMemory: device + auxiliary };
 }
 
 /** Of a batch with one update: however little of it was measured, an update takes its whole time. */

@@ -134,11 +134,12 @@ function budgetLines({ requests, inputTokens, outputTokens, dollars, budget = {}
 }
 
 function totals(calibration: Calibration, seconds: number, hasTools: boolean): string[] {
-  const { engine, tokensPerSecond, memory, estimate } = calibration;
+  const { engine, tokensPerSecond, memory, deviceMemory, estimate } = calibration;
   const { supervised, grouped, sampled } = tokensPerSecond;
   const isWhole = calibration.measured.tokens === calibration.measured.of;
   return [
     `time: about ${showDuration(seconds)}`,
+    ...(deviceMemory === null ? [] : [`memory of the GPU: about ${showBytes(deviceMemory)}`]),
     calibration.memoryIsPredicted
       ? `memory: about ${showBytes(memory)}, with the process of the engine`
       : `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +

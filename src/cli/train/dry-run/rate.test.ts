@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Datum } from "../../../engines/engine.ts";
-import { measureRate, portionOf, tokensIn } from "./calibrate.ts";
+import { measureRate, memoryOf, portionOf, tokensIn } from "./calibrate.ts";
 
 const datum = (policy: string, prompt: number, ...actions: number[]): Datum => ({
   policy,
@@ -49,4 +49,10 @@ describe("a rate", () => {
 it("a portion has every policy and both prompts and actions, in the same shares", () => {
   expect(portionOf(sixteen, 100)).toEqual([datum("small", 60, 10, 10), datum("large", 15, 5)]);
   expect(portionOf(sixteen, 2000)).toEqual([...task, ...task]);
+});
+
+it("memory of a GPU is apart from that of the machine, with what auxiliary models need there", () => {
+  expect(memoryOf(100, undefined, 5)).toEqual({ memory: 100, deviceMemory: null });
+  expect(memoryOf(100, { host: 20 }, 5)).toEqual({ memory: 125, deviceMemory: null });
+  expect(memoryOf(100, { host: 20, device: 7 }, 5)).toEqual({ memory: 120, deviceMemory: 12 });
 });
