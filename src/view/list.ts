@@ -84,6 +84,7 @@ function actionTest(
   const wanted = role === undefined ? null : columns.head.roles.indexOf(role);
   // The index has 32 bits of a reward: the ends are rounded as it was.
   const ends = reward?.map(Math.fround);
+  const isInTexts = texts?.rowTest(columns) ?? (() => true);
   const has = (row: number, flag: number): boolean => (columns.at("actions", row, 4) & flag) !== 0;
   return (row) => {
     if (wanted !== null && columns.at("actions", row, 3) !== wanted) return false;
@@ -94,7 +95,7 @@ function actionTest(
       const own = columns.reward(row);
       if (!has(row, actionFlags.rewarded) || own < low || own > high) return false;
     }
-    return texts === null || texts.textWithIt(columns, row) !== null;
+    return isInTexts(row);
   };
 }
 

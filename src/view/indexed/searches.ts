@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 import { TroupeError } from "../../errors.ts";
 import type { IndexColumns } from "./columns.ts";
-import { blockColumns, none, type Head } from "./format.ts";
+import { blockColumns, none, rowFiles, type Head } from "./format.ts";
 import type { Excerpt } from "./search.ts";
 import type { SearchNews, SearchOrder } from "./search-worker.ts";
 
@@ -38,6 +38,23 @@ export class FoundTexts {
     }
     for (const row of rows) this.#found[row] = 1;
     [this.searched, this.blocks] = [searched, blocks];
+  }
+
+  /** Whether it is in a text of the action of a row. There are millions: this does without calls. */
+  rowTest({ rows: { actions, prompts } }: IndexColumns): (row: number) => boolean {
+    const found = this.#found;
+    const [width, promptWidth] = [rowFiles.actions.length, rowFiles.prompts.length];
+    // Those that answered one prompt are neighbours.
+    let [last, isInLast] = [none, false];
+    return (row) => {
+      if (found[actions[row * width + 2] ?? 0] === 1) return true;
+      const prompt = actions[row * width + 1] ?? none;
+      if (prompt === last) return isInLast;
+      [last, isInLast] = [prompt, false];
+      for (let at = prompt; at !== none && !isInLast; at = prompts[at * promptWidth + 2] ?? none)
+        isInLast = found[prompts[at * promptWidth + 3] ?? 0] === 1;
+      return isInLast;
+    };
   }
 
   /** The text of an action in which it was found: the reply's, or that of its prompt or one that this continues. */
