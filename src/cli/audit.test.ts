@@ -96,6 +96,6 @@ it("says why a run cannot be audited, and what to do", async () => {
   );
   const missing = await run("audit", "tree", "--step", "99");
   expect(missing.stderr).toMatch(
-    /keeps no training episodes of step 99; it keeps those of the steps 5, 6, 7/,
+    /keeps no training episodes of step 99 that follow a checkpoint; it keeps those of 3 steps from 5 to 7/,
   );
 });

@@ -7,6 +7,7 @@ import { auditVersion, type AuditedRun } from "../audit/records.ts";
 import { runsFolder, shellWord } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
+import { makeDirectory } from "../runs/durable.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readEpisodeIndex } from "../runs/read-episodes.ts";
 import { withServices } from "../train/services.ts";
@@ -40,12 +41,15 @@ export function auditCommand(): Command {
     .option("--out <folder>", "also write audit.md, audit.html and audit.json there")
     .option("--json", "print one JSON document")
     .action(async (given: string[], options: AuditArguments) => {
+      if (options.out !== undefined) await makeDirectory(options.out, "");
       const runs: AuditedRun[] = [];
       for (const one of given) runs.push(await audited(one, options));
       const record = { schema_version: auditVersion, command: commandOf(given, options), runs } as const;
+      // Before anything is written: what took minutes to compute is not lost with a full disk.
+      if (options.json === true) printJson(record);
+      else printLines(runs.flatMap(auditLines));
       const written = options.out === undefined ? [] : await writeAudit(record, options.out, "audit");
-      if (options.json === true) return printJson(record);
-      printLines([...runs.flatMap(auditLines), ...written.map((file) => `wrote ${file}`)]);
+      if (options.json !== true) printLines(written.map((file) => `wrote ${file}`));
     });
 }
 
@@ -97,8 +101,12 @@ async function chosenStep(
   const problem =
     saved.length === 0
       ? "has no checkpoint to continue with"
-      : `keeps no training episodes${wanted === undefined ? "" : ` of step ${wanted}`}`;
-  const kept = steps.size === 0 ? "none" : `those of the steps ${[...steps].join(", ")}`;
+      : `keeps no training episodes${wanted === undefined ? "" : ` of step ${wanted}`} that follow a checkpoint`;
+  const [first] = steps;
+  const kept =
+    first === undefined
+      ? "no training episodes"
+      : `those of ${steps.size} steps from ${first} to ${Math.max(...steps)}`;
   throw new TroupeError(
     "bad_arguments",
     `${run.directory} ${problem}; it keeps ${kept}. \`record.training.perStep: all\` in its recipe keeps all, and ` +

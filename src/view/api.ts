@@ -28,6 +28,8 @@ export interface RunLine {
   readonly recipe: string;
   readonly environment: string;
   readonly algorithm: string;
+  /** A hash of what is trained, without the seed: runs that share it differ in their seed alone. */
+  readonly training: string;
   /** Null, as for `steps`: the recipe cannot be read. */
   readonly seed: number | null;
   /** Steps done, and all that the recipe asks for, over both stages. */

@@ -1,4 +1,5 @@
 /** One line about a run, from the ends of its files: it takes the same time for a run of any length. */
+import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import { parse } from "yaml";
 import { TroupeError } from "../errors.ts";
@@ -61,7 +62,15 @@ export class RecipeFile {
 
 /** Damage is reported in the line, never thrown. */
 export async function runLine(run: string, directory: string, recipe: RecipeFile): Promise<RunLine> {
-  const blank = { run, folder: directory, recipe: "", environment: "", algorithm: "", seed: null };
+  const blank = {
+    run,
+    folder: directory,
+    recipe: "",
+    environment: "",
+    algorithm: "",
+    training: run,
+    seed: null,
+  };
   let known: Omit<RunLine, "state"> = { ...blank, step: 0, steps: null, success: null };
   try {
     const { parts } = await recipe.read();
@@ -75,14 +84,25 @@ export async function runLine(run: string, directory: string, recipe: RecipeFile
   }
 }
 
-function described({ name, seed, environment, algorithm, warmStart, train }: RecipeParts) {
+function described(parts: RecipeParts) {
+  const { name, seed, environment, algorithm, warmStart, train } = parts;
   return {
     recipe: typeof name === "string" ? name : "",
     environment: named(environment),
     algorithm: named(algorithm),
+    training: trainingOf(parts),
     seed: typeof seed === "number" ? seed : null,
     steps: (warmStart?.steps ?? 0) + (train?.steps ?? 0),
   };
+}
+
+/** What a run may change when it is resumed does not count. */
+function trainingOf(parts: RecipeParts): string {
+  const { seed: _, ...given } = parts;
+  const kept = Object.entries(given).filter(
+    ([key]) => !["description", "expected", "record", "logging"].includes(key),
+  );
+  return createHash("sha256").update(JSON.stringify(kept)).digest("hex").slice(0, 16);
 }
 
 function named(part: RecipeParts["environment"]): string {

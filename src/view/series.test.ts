@@ -54,3 +54,25 @@ it("has a line for each role, also one that is called like a key of records, and
     ["Length", ["planner", "parts"]],
   ]);
 });
+
+it("only runs that differ in their seed alone are averaged", () => {
+  const curvesOf = (success: number) =>
+    ({
+      steps: [1],
+      stages: ["reinforcement"],
+      stageSteps: [1],
+      columns: { "rollout.success": [success] },
+      seconds: [null],
+      tokensPerSecond: [null],
+      evaluations: [],
+    }) as Curves;
+  const shown = ["a", "a", "b"].map((training, index) => ({
+    line: { run: `run ${index}`, recipe: "recipe", algorithm: "grpo", training } as RunLine,
+    curves: curvesOf(index / 4),
+  }));
+  const [panel] = panelsOf(shown, { isMean: true, isWhole: false });
+  expect(panel?.lines.map(({ name, points }) => [name, points[0]?.y])).toEqual([
+    ["run 0, mean of 2 seeds", 0.125],
+    ["run 2", 0.5],
+  ]);
+});

@@ -16,11 +16,11 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
   const hasWarm = shown.some(({ curves }) => curves.stages.includes("warm-start"));
   const onlyWarm = shown.every(({ curves }) => !curves.stages.includes("reinforcement"));
   const panels = panelsOf(shown, { isMean, isWhole: isWhole || onlyWarm });
-  const hasSeeds = new Set(runs.map(({ recipe, algorithm }) => `${recipe} ${algorithm}`)).size < runs.length;
+  const hasSeeds = new Set(runs.map(({ training }) => training)).size < runs.length;
   return (
     <section aria-label="Curves">
       <div class="curve-settings">
-        {hasSeeds && <Toggle name="mean" isOn={isMean} label="Mean over runs of one recipe" />}
+        {hasSeeds && <Toggle name="mean" isOn={isMean} label="Mean over seeds" />}
         {hasWarm && !onlyWarm && <Toggle name="warm" isOn={isWhole} label="With the warm start" />}
       </div>
       {panels.length === 0 && <p class="empty">No step has been recorded yet.</p>}
@@ -97,7 +97,7 @@ export function Compare() {
         <p class="empty">Choose runs in the list of runs, with x, then c.</p>
       ) : (
         <>
-          <Recipes runs={runs} />
+          {missing.length === 0 && <Recipes runs={runs} />}
           <CurvesOf runs={runs} />
         </>
       )}

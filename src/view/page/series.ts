@@ -101,9 +101,8 @@ function within({ interval, ...point }: Point): Point {
 
 function groupsOf(runs: readonly Shown[], isMean: boolean): Group[] {
   if (!isMean) return runs.map((run) => ({ name: run.line.run, runs: [run] }));
-  const byRecipe = Map.groupBy(runs, ({ line }) => `${line.recipe} · ${line.algorithm}`);
-  return [...byRecipe].map(([name, of]) => ({
-    name: of.length === 1 ? name : `${name}, ${of.length} runs`,
+  return [...Map.groupBy(runs, ({ line }) => line.training).values()].map((of) => ({
+    name: of.length === 1 ? (of[0]?.line.run ?? "") : `${of[0]?.line.run}, mean of ${of.length} seeds`,
     runs: of,
   }));
 }
@@ -120,7 +119,7 @@ function chartsOf(
     return points.length === 0 ? [] : [{ name, points: thinned(points) }];
   };
   const [only] = groups;
-  if (only !== undefined && groups.length === 1)
+  if (only !== undefined && groups.length === 1 && only.runs.length === 1)
     return [{ title, lines: parts.flatMap((part) => lineOf(part === "" ? title : part, only, part)) }];
   return parts.map((part) => ({
     title: part === "" ? title : `${title}: ${part}`,

@@ -22,6 +22,7 @@ const line = (run: string, seed: number): RunLine => ({
   run,
   folder: `/runs/${hostile}`,
   recipe: hostile,
+  training: "a",
   environment: "plan-path",
   algorithm: hostile,
   seed,
