@@ -31,7 +31,7 @@ class Rule:
 
 class Layout(Protocol):
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
-        """[batch, heads, tokens, size] each, fewer heads for keys and values; the result has the query's shape."""
+        """[batch, heads, tokens, size] each, fewer heads for keys and values; the result: the query's heads, the value's size."""
         ...
 
 
@@ -320,4 +320,5 @@ class Rows:
             part, count = block.to(content.dtype) @ content, block.sum(-1, keepdim=True)
             total, sums = (part.float(), count) if total is None else (total + part, sums + count)
         assert total is not None and sums is not None
-        return (total / sums).to(query.dtype).view(query.shape)
+        # Values may be of another size than queries.
+        return (total / sums).to(query.dtype).view(*query.shape[:-1], -1)

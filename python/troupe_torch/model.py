@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,6 +24,14 @@ from .quantised import cast_others, quantise
 
 CRITIC = "ForTokenClassification"
 
+#: What differs in architectures that are often asked for; said only if the model was rejected.
+WHY = {
+    "bloom": "its attention is its own code, with a bias by distance (ALiBi)",
+    "mpt": "its attention is its own code, with a bias by distance (ALiBi)",
+    "diffllama": "its layers attend twice, each time to half of the values, and the cache of a layer has room for one",
+    "xglm": "its attention is its own code",
+}
+
 transformers.utils.logging.disable_progress_bar()
 
 
@@ -41,6 +50,16 @@ class Model:
         in_4_bits: bool = False,
     ) -> None:
         self.directory = directory
+        self.source: dict[str, Any] = {}
+        try:
+            self._open(directory, dtype, device, frozen, in_4_bits)
+        except EngineError as error:
+            why = WHY.get(str(self.source.get("model_type")))
+            if error.code != "unsupported" or why is None:
+                raise
+            raise EngineError("unsupported", f"{error}: {why}") from error
+
+    def _open(self, directory: Path, dtype: torch.dtype, device: torch.device, frozen: bool, in_4_bits: bool) -> None:
         self.source = read_json(directory / "config.json")
         self.critic = any(str(name).endswith(CRITIC) for name in self.source.get("architectures") or [])
         config = _config(directory)
@@ -171,7 +190,10 @@ class _Given(nn.Module):
         return self
 
     def forward(self, *_: Any, inputs_embeds: Tensor, **__: Any) -> BaseModelOutputWithPastAndCrossAttentions:
-        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=inputs_embeds)
+        found = BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=inputs_embeds)
+        # Gemma 4's head passes them on.
+        found.shared_kv_states = found.router_logits = None
+        return found
 
 
 def _head_of(whole: nn.Module) -> nn.Module:
@@ -206,6 +228,8 @@ def _prove(model: Model) -> None:
     """
     if model.critic:
         return
+    if "position_ids" not in inspect.signature(model.trunk.forward).parameters:
+        raise EngineError("unsupported", f"{type(model.trunk).__name__} counts positions itself, so sequences cannot be packed")
     length = min(24, model.max_length)
     generator = torch.Generator().manual_seed(1)
     tokens = torch.randint(model.vocabulary, (length,), generator=generator).to(model.device)
@@ -222,6 +246,8 @@ def _prove(model: Model) -> None:
     layout = Packed([Piece(0, prompt, (middle - prompt, length - prompt))], model.device, capture=True)
     with laid_out(layout):
         states = model.states(packed[None], places[None])[0]
+    if any(word in name.lower() for name, _ in model.trunk.named_modules() for word in ("expert", "moe")):
+        raise EngineError("unsupported", f"{type(model.whole).__name__} has experts, which this engine does not train")
     _compare(model, model.scores(torch.cat([states[:prompt], states[middle:]])), own, "packed sequences")
     assert layout.captured is not None
     # Blocks so small that the tokens need several.

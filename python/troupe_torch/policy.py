@@ -148,10 +148,19 @@ def write_weights(policy: Policy, folder: Path) -> None:
     """Into an existing folder: a model's, with its config.json, or an adapter's tensors alone."""
     stem = "model" if policy.adapter is None else "adapter_model"
     tensors = {name: each.detach().float().cpu().contiguous() for name, each in policy.parameters.items()}
+    if policy.adapter is None:
+        tensors |= _constants(policy)
     _write(tensors, folder / f"{stem}.safetensors", {"format": "pt"})
     if policy.adapter is None:
         text = json.dumps(_written_config(policy), indent=2)
         (folder / "config.json").write_text(f"{text}\n")
+
+
+def _constants(policy: Policy) -> dict[str, Tensor]:
+    """What is stored with a model but never trained, such as the scalars of Gemma 4's layers."""
+    owner, prefix = (policy.model.trunk, policy.model.prefix) if policy.critic else (policy.model.whole, "")
+    stored = owner.state_dict()
+    return {f"{prefix}{name}": each.cpu().contiguous() for name, each in owner.named_buffers() if name in stored}
 
 
 def _written_config(policy: Policy) -> dict[str, Any]:

@@ -13,9 +13,10 @@ import sys
 import torch
 from safetensors.torch import save_file
 from transformers import (
-    AutoModelForCausalLM, BioGptConfig, CohereConfig, Gemma2Config, Gemma3TextConfig, Glm4Config, GPT2Config,
-    GPTNeoXConfig, GptOssConfig, GraniteConfig, Olmo2Config, PhiConfig, Phi3Config, Qwen3MoeConfig,
-    SmolLM3Config, StableLmConfig, Starcoder2Config,
+    AutoModelForCausalLM, BioGptConfig, BloomConfig, CohereConfig, DiffLlamaConfig, FalconConfig, Gemma2Config,
+    Gemma3TextConfig, Gemma4TextConfig, Glm4Config, GPT2Config, GPTNeoXConfig, GptOssConfig, GraniteConfig, MptConfig,
+    Olmo2Config, PhiConfig, Phi3Config, PLBartConfig, Qwen3MoeConfig, SmolLM3Config, StableLmConfig,
+    Starcoder2Config, XGLMConfig,
 )
 
 SHAPE = dict(
@@ -51,14 +52,29 @@ MODELS = {
     "cohere": CohereConfig(**SHAPE, num_key_value_heads=2),
     "glm4": Glm4Config(**SHAPE, num_key_value_heads=2, head_dim=8),
     "smollm3": SmolLM3Config(**SHAPE, num_key_value_heads=2, no_rope_layers=[1, 0]),
+    # The last two layers use the keys and values of the first two, and have inputs of their own.
+    "gemma4": Gemma4TextConfig(
+        **{**SHAPE, "num_hidden_layers": 4}, num_key_value_heads=2, head_dim=8, global_head_dim=8, sliding_window=8,
+        hidden_size_per_layer_input=8, num_kv_shared_layers=2, vocab_size_per_layer_input=37,
+        layer_types=2 * ["sliding_attention", "full_attention"],
+    ),
     # With dropout, which must not be in training.
     "biogpt": BioGptConfig(**SHAPE),
 }
-# Which the engine must reject: experts, and attention with sinks.
+# Which the engine must reject: experts, attention with sinks or of their own.
 OTHERS = {
     "qwen3_moe": Qwen3MoeConfig(
         **SHAPE, num_key_value_heads=2, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16
     ),
+    "bloom": BloomConfig(vocab_size=37, hidden_size=24, n_layer=2, n_head=4),
+    "falcon": FalconConfig(vocab_size=37, hidden_size=24, num_hidden_layers=2, num_attention_heads=4),
+    "mpt": MptConfig(vocab_size=37, d_model=24, n_layers=2, n_heads=4, max_seq_len=64),
+    "xglm": XGLMConfig(vocab_size=37, d_model=24, ffn_dim=40, num_layers=2, attention_heads=4, max_position_embeddings=64),
+    "plbart": PLBartConfig(
+        vocab_size=37, d_model=24, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=40, is_decoder=True,
+        is_encoder_decoder=False, max_position_embeddings=64,
+    ),
+    "diffllama": DiffLlamaConfig(**SHAPE, num_key_value_heads=2),
     "gpt_oss": GptOssConfig(**SHAPE, num_key_value_heads=2, head_dim=8, num_local_experts=4, num_experts_per_tok=2),
 }
 
@@ -73,6 +89,7 @@ def main(data_file, folder):
     data = json.loads(pathlib.Path(data_file).read_text())
     sequences = [(datum["prompt"], each) for datum in data for each in datum["continuations"]]
     for name, config in OTHERS.items():
+        torch.manual_seed(7)
         AutoModelForCausalLM.from_config(config).save_pretrained(pathlib.Path(folder) / name)
     for name, config in MODELS.items():
         torch.manual_seed(7)
