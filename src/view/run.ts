@@ -67,19 +67,23 @@ export class ViewedRun {
     return runLine(this.name, this.directory, this.#recipe);
   }
 
-  /** Begins to index the run, unless it has begun, once the first screen has been answered. */
-  async #startIndex(): Promise<void> {
-    const order = { run: this.directory, masksTruncated: masksTruncated(await this.recipe()) };
-    this.#starting ??= setTimeout(() => (this.#index = new RunIndex(order)), indexDelay).unref();
+  /** Begins to index the run and to read its tokens, unless it has begun, once the first screen has been answered. */
+  async #startThreads(): Promise<void> {
+    const recipe = await this.recipe();
+    const start = (): void => {
+      this.#index = new RunIndex({ run: this.directory, masksTruncated: masksTruncated(recipe) });
+      for (const policy of Object.keys(recipe.policies ?? {})) void this.#tokenizers.of(policy);
+    };
+    this.#starting ??= setTimeout(start, threadsDelay).unref();
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#starting);
-    await this.#index?.close();
+    await Promise.all([this.#index?.close(), this.#tokenizers.close()]);
   }
 
   async page(): Promise<RunPage> {
-    await this.#startIndex();
+    await this.#startThreads();
     const line = await this.line();
     const { text, parts } = await this.#recipe.read();
     await this.#curves.refresh();
@@ -114,7 +118,7 @@ export class ViewedRun {
   }
 
   async list({ filter, cursor, limit }: ListRequest): Promise<EpisodeList> {
-    await this.#startIndex();
+    await this.#startThreads();
     const listed = await this.#listed(filter);
     const before = cursor === null ? null : Number(cursor);
     return listOf(listed, filter, { all: this.#matching(listed, filter), before, limit });
@@ -265,7 +269,7 @@ export class ViewedRun {
 }
 
 /** Milliseconds. */
-const indexDelay = 500;
+const threadsDelay = 500;
 
 /** Milliseconds that a request waits for a search that goes on. */
 const patience = 50;
