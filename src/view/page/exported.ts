@@ -1,5 +1,6 @@
 /** Answers from an exported file what the server would, as far as the file goes. */
 import type { ActionLine, EpisodeLine, EpisodeList, EpisodeView, Export, Filter, Found } from "../api.ts";
+import { folded } from "../indexed/fold.ts";
 
 /** @throws Error in words for people, if the file does not have it */
 export function answerFrom(data: Export, path: string): unknown {
@@ -140,7 +141,7 @@ function findIn(action: ActionLine, prompt: string, wanted: string): Found | und
     ["prompt", prompt],
   ] as const;
   for (const [where, text] of texts) {
-    const at = text.toLowerCase().indexOf(wanted.toLowerCase());
+    const at = folded(text).indexOf(folded(wanted));
     if (at === -1) continue;
     const end = at + wanted.length;
     const [before, after] = [text.slice(Math.max(0, at - 40), at), text.slice(end, end + 80)];
