@@ -156,9 +156,9 @@ export interface Selection {
 
 /**
  * Why an action of a trained role is in no group's statistics and in no update: its return is not among those of its group
- * that vary most, or it was sampled for the value of an action before it (`SamplingScheme.replay`).
+ * that vary most, or it was sampled for the value of an action before it (`SamplingScheme.continued`).
  */
-export type LeftOut = "down-sampled" | "replay";
+export type LeftOut = "down-sampled" | "continuation";
 
 /** DAPO's soft over-long penalty; lengths in tokens. */
 export interface Overlong {

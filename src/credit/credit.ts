@@ -20,7 +20,7 @@ import {
 } from "./algorithm.ts";
 import { dividesByDeviation, isFlat } from "./baselines.ts";
 import { klCoefficient } from "./kl.ts";
-import { isReplay, placedActions } from "./places.ts";
+import { isContinuation, placedActions } from "./places.ts";
 import { rewardsOf } from "./rewards.ts";
 import { maxVarianceSubset, trains } from "./selection.ts";
 import { importanceWeights, treeWeight, turnWeight } from "./weights.ts";
@@ -77,7 +77,7 @@ function checkedReturn(value: number, { episode, action }: PlacedAction, algorit
   );
 }
 
-/** Each action compared with its group. Those that replay are in none, and of a group some samples may be left out. */
+/** Each action compared with its group. Those that continue an alternative are in none, and of a group some samples may be left out. */
 function withAdvantages(
   returned: readonly Returned[],
   algorithm: Algorithm,
@@ -86,7 +86,7 @@ function withAdvantages(
   const { grouping, sampling } = algorithm;
   const before = new Map(Object.entries(baselines));
   const leftOut = new Map<PlacedAction, LeftOut>();
-  for (const one of returned) if (isReplay(one, sampling)) leftOut.set(one, "replay");
+  for (const one of returned) if (isContinuation(one, sampling)) leftOut.set(one, "continuation");
   const trained = returned.filter((one) => !one.action.frozen && !leftOut.has(one));
   const advantages = new Map<PlacedAction, number>();
   for (const [key, group] of Map.groupBy(trained, (one) => one.group)) {

@@ -27,10 +27,10 @@ export function placedActions(episode: Episode): PlacedAction[] {
   });
 }
 
-/** Whether the action was sampled for the value of one before it: not from a state of the line (`SamplingScheme.replay`). */
-export function isReplay({ episode, node }: PlacedAction, { replay }: SamplingScheme): boolean {
+/** Whether the action was sampled for the value of one before it: not from a state of the line (`SamplingScheme.continued`). */
+export function isContinuation({ episode, node }: PlacedAction, { continued }: SamplingScheme): boolean {
   // After a call of a tool, a reply is of the state that the call was sampled in.
-  return replay === true && !isOnLine(phaseStart(episode, node) ?? "");
+  return continued === "once" && !isOnLine(phaseStart(episode, node) ?? "");
 }
 
 /** The end of the kept trajectory that contains the action (the first one if trajectories branch below it). */

@@ -29,9 +29,9 @@ export function turnWeight(
  */
 export function treeWeight(
   { episode, node }: PlacedAction,
-  { keep, branch, replay }: SamplingScheme,
+  { keep, branch, continued }: SamplingScheme,
 ): number {
-  if (keep !== "all" || branch.inner === 1 || replay === true) return 1;
+  if (keep !== "all" || branch.inner === 1 || continued === "once") return 1;
   return pathTo(episode, node)
     .slice(0, -1)
     .reduce((weight, one) => {

@@ -140,7 +140,7 @@ export interface SamplingScheme {
    * Only the trajectory of first joint actions branches: from each of its states the others are continued to the end
    * without branching, one sample per role. Absent: every node that is kept branches. With `keep: all`.
    */
-  readonly replay?: true;
+  readonly continued?: "once";
   /**
    * Turns are compared across whole trajectories, so each trained role must answer once in every turn: a trajectory of a
    * program that drives itself is masked if it does not. Absent: it may answer at any time.

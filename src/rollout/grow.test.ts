@@ -159,7 +159,7 @@ describe("whole trajectories (GRPO)", () => {
 });
 
 describe("alternatives to a trajectory (C3)", () => {
-  const scheme = { branch: { root: 3, inner: 2 }, keep: "all", replay: true } as const;
+  const scheme = { branch: { root: 3, inner: 2 }, keep: "all", continued: "once" } as const;
 
   it("samples several actions in its states, and continues each to the end by one at a time", async () => {
     const episode = await grow(constant("2"), { scheme });

@@ -133,10 +133,10 @@ export async function growFrom(
 async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Stepped[]> {
   if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "sampling was cancelled");
   const { node, histories } = tip;
-  const { branch, joint, replay } = setting.scheme;
+  const { branch, joint, continued } = setting.scheme;
   const branches = node.parent === null ? branch.root : branch.inner;
-  const isReplayed = replay === true && !isOnLine(node.id);
-  const count = node.pending === undefined && !isReplayed ? branches : 1;
+  const isContinuation = continued === "once" && !isOnLine(node.id);
+  const count = node.pending === undefined && !isContinuation ? branches : 1;
   const roles = rolesToAct(setting.environment, setting.team, node);
   const acting = actingIn(setting, node);
   const drafts = await settleAll(

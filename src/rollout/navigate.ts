@@ -50,7 +50,7 @@ export function pathTo(episode: Episode, node: EpisodeNode): EpisodeNode[] {
   return path.toReversed();
 }
 
-/** Whether first joint actions alone lead to the node: the trajectory whose states `SamplingScheme.replay` compares in. */
+/** Whether first joint actions alone lead to the node: the trajectory whose states `SamplingScheme.continued` compares in. */
 export function isOnLine(node: string): boolean {
   return node === "" || /^0(?:\.0)*$/.test(node);
 }

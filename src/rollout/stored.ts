@@ -19,7 +19,7 @@ const actionCredit = z.object({
   return: z.number().nullable(),
   advantage: z.number(),
   /** Why it was not trained. Absent: it was. */
-  leftOut: z.enum(["down-sampled", "replay"]).optional(),
+  leftOut: z.enum(["down-sampled", "continuation"]).optional(),
   /** One per token, if they differ; `advantage` is their mean. */
   advantages: z.array(z.number()).optional(),
 });

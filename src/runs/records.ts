@@ -123,7 +123,7 @@ const rolloutMetrics = z.object({
   /** Actions whose verdict failed. Absent: none. */
   unjudged: z.int().optional(),
   /**
-   * Actions of trained roles that were sampled and are not trained, by reason: `down-sampled`, or `replay` of alternatives.
+   * Actions of trained roles that were sampled and are not trained, by reason: `down-sampled`, or `continuation` of alternatives.
    * Absent: none.
    */
   leftOut: z.record(z.string(), z.int()).optional(),

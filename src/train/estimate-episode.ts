@@ -38,21 +38,21 @@ export interface Expansion {
 /** One full-length episode: every node of every continued trajectory is expanded. */
 export function expansionsOf(
   { team, lengths }: MeasuredTeam,
-  { branch, keep, joint, replay }: SamplingScheme,
+  { branch, keep, joint, continued }: SamplingScheme,
 ): Expansion[] {
   const expansions: Expansion[] = [];
   // If the environment decides who acts, one action per role and turn is assumed.
   const phases = team.phases.length > 0 ? team.phases : team.roles.map(({ name }) => [name]);
-  let [nodes, replayed] = [1, 0];
+  let [nodes, continuations] = [1, 0];
   for (let depth = 0; depth < team.turns * phases.length; depth++) {
     const count = depth === 0 ? branch.root : branch.inner;
     const phase = phases[depth % phases.length] ?? [];
     const roles = lengths.filter((length) => phase.includes(length.role.name));
     const prompts = roles.reduce((sum, { prompt }) => sum + prompt, 0);
     expansions.push({ roles, count, nodes, prompts });
-    if (replayed > 0) expansions.push({ roles, count: 1, nodes: replayed, prompts });
+    if (continuations > 0) expansions.push({ roles, count: 1, nodes: continuations, prompts });
     const children = joint === "cross" ? count ** roles.length : count;
-    if (replay === true) replayed += children - 1;
+    if (continued === "once") continuations += children - 1;
     else if (keep === "all") nodes *= children;
   }
   return expansions;

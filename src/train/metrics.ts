@@ -84,7 +84,7 @@ export function rolloutMetrics(
 /** Actions that the algorithm sampled and does not train, by reason. */
 function leftOutOf(actions: readonly CreditedAction[]): Pick<RolloutMetrics, "leftOut"> {
   const counts = Map.groupBy(actions, ({ leftOut }) => leftOut);
-  const known = (["down-sampled", "replay"] as const).flatMap((why) => {
+  const known = (["down-sampled", "continuation"] as const).flatMap((why) => {
     const own = counts.get(why);
     return own === undefined ? [] : [[why, own.length] as const];
   });

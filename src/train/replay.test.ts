@@ -230,7 +230,7 @@ describe("rescore", () => {
     const whole = await rescore([tree], { algorithm: algorithmFrom("c3", { continued: "tree" }) });
     expect(whole.map(({ leftOut }) => leftOut)).toEqual(Array.from({ length: 6 }, () => undefined));
     const once = await rescore([alternatives(0, [[0, 1], [0]])], { algorithm: algorithmFrom("c3") });
-    expect(once.filter(({ leftOut }) => leftOut === "replay")).toHaveLength(1);
+    expect(once.filter(({ leftOut }) => leftOut === "continuation")).toHaveLength(1);
   });
 
   it("compares whole trajectories if they were recorded", async () => {

@@ -292,7 +292,7 @@ function checkRescorable(episode: Episode, { name, critic, kl, sampling, groupin
         "choose an algorithm that compares the actions of one state, such as at-grpo",
     );
   const branching = episode.nodes.find((node) => !isOnLine(node.id) && childrenOf(episode, node).length > 1);
-  if (sampling.replay !== true || branching === undefined) return;
+  if (sampling.continued !== "once" || branching === undefined) return;
   throw new TroupeError(
     "unsupported",
     `${name} compares the actions of one trajectory's states only, and the episode ${episode.id} has several actions in ` +

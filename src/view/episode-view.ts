@@ -158,7 +158,7 @@ export function reasonsDropped(
 
 const leftOutBecause = {
   "down-sampled": "the returns of others in its group vary more, and no more of them are trained",
-  replay: "it was sampled to learn what an earlier action is worth",
+  continuation: "it was sampled to learn what an earlier action is worth",
 } as const;
 
 /** The groups in which every advantage is 0. */

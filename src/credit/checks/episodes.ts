@@ -66,7 +66,7 @@ class Grower {
     }
     const roles = phases[tip.phase] ?? [];
     const branches = tip.id === "" ? sampling.branch.root : sampling.branch.inner;
-    const count = sampling.replay === true && !isOnLine(tip.id) ? 1 : branches;
+    const count = sampling.continued === "once" && !isOnLine(tip.id) ? 1 : branches;
     const samples = roles.map((role) =>
       Array.from({ length: count }, (_, sample) => this.#act(tip, role, sample)),
     );

@@ -232,7 +232,7 @@ export const c3 = row(
         branch: { root: first, inner: samples },
         keep: "all",
         joint,
-        ...(continued === "once" ? { replay: true } : {}),
+        ...(continued === "once" ? { continued } : {}),
       },
       score: mixedScore(1),
       overlong: option.overlongTerm(chosen.overlong),

@@ -103,7 +103,7 @@ const shape = {
     keep: z.enum(["all", "best", "first", "random"]),
     joint: z.enum(["aligned", "cross"]).optional(),
     rounds: z.literal(true).optional(),
-    replay: z.literal(true).optional(),
+    continued: z.literal("once").optional(),
     stopAbove: z.number().optional(),
   }),
   score: functionSchema,

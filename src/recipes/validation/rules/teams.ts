@@ -236,7 +236,7 @@ export function treeSize(
   const { root, inner } = sampling.branch;
   const problem = `with ${Math.max(root, inner)} samples an episode's tree could have more than ${largestTree} joint actions`;
   const fewer = most === 1 ? "" : `at most ${most} samples, `;
-  const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1 && sampling.replay === undefined;
+  const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1 && sampling.continued === undefined;
   const fix = keepsAll
     ? `use ${fewer}${name === "c3" ? "`continued: once`" : "`handOver: best`"} or fewer turns`
     : `use ${fewer || "fewer samples, "}or ${sampling.joint === "cross" ? "`joint: aligned`" : "fewer turns"}`;
@@ -256,15 +256,18 @@ function mostSamples(sampling: SamplingScheme, team: TeamShape): number {
 }
 
 /** Nodes of a whole episode without an early end; stops counting above the limit. */
-function jointActions({ branch, keep, joint, replay }: SamplingScheme, { phases, turns }: TeamShape): number {
+function jointActions(
+  { branch, keep, joint, continued }: SamplingScheme,
+  { phases, turns }: TeamShape,
+): number {
   if (phases.length === 0) return 0;
-  let [total, tips, replayed] = [0, 1, 0];
+  let [total, tips, continuations] = [0, 1, 0];
   for (let turn = 0; turn < turns && total <= largestTree; turn++) {
     for (const [phase, roles] of phases.entries()) {
       const count = turn === 0 && phase === 0 ? branch.root : branch.inner;
       const children = tips * count ** (joint === "cross" ? roles.length : 1);
-      total += children + replayed;
-      if (replay === true) replayed += children - 1;
+      total += children + continuations;
+      if (continued === "once") continuations += children - 1;
       else tips = keep === "all" ? children : tips;
     }
   }

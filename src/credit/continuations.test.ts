@@ -40,7 +40,7 @@ const shown = (one: Episode) =>
 
 it("compares what is sampled in the trajectory's states, and trains no continuation", () => {
   // .5 and .25; 1 and 0.
-  expect(shown(episode)).toEqual({ "0": 0.25, "1": -0.25, "0.0": 1, "0.1": -1, "1.0": "replay" });
+  expect(shown(episode)).toEqual({ "0": 0.25, "1": -0.25, "0.0": 1, "0.1": -1, "1.0": "continuation" });
   const data = toData(credit([episode], c3), c3).flatMap(({ continuations }) => continuations);
   // A token counts 1/8: four actions of two tokens are trained.
   expect(data.map(({ advantages }) => (advantages?.[0] ?? 0) * 8)).toEqual([0.25, -0.25, 1, -1]);
