@@ -28,6 +28,8 @@ export interface MeasuredTeam {
 
 /** An expansion that occurs at several nodes of an episode: `count` actions of each role. */
 export interface Expansion {
+  /** How many joint actions lead there. */
+  readonly depth: number;
   readonly roles: readonly RoleLength[];
   readonly count: number;
   readonly nodes: number;
@@ -49,8 +51,8 @@ export function expansionsOf(
     const phase = phases[depth % phases.length] ?? [];
     const roles = lengths.filter((length) => phase.includes(length.role.name));
     const prompts = roles.reduce((sum, { prompt }) => sum + prompt, 0);
-    expansions.push({ roles, count, nodes, prompts });
-    if (continuations > 0) expansions.push({ roles, count: 1, nodes: continuations, prompts });
+    expansions.push({ depth, roles, count, nodes, prompts });
+    if (continuations > 0) expansions.push({ depth, roles, count: 1, nodes: continuations, prompts });
     const children = joint === "cross" ? count ** roles.length : count;
     if (continued === "once") continuations += children - 1;
     else if (keep === "all") nodes *= children;
@@ -96,6 +98,40 @@ export function criticWork(
     }),
   );
   return add(works);
+}
+
+/**
+ * Measuring influence once (influence.ts): replies whose log-probabilities are computed under two prompts, at most
+ * `replies` for each role whose words are replaced. Only where that role has several samples in one state.
+ * @param tasks of a step
+ */
+export function influenceWork(
+  expansions: readonly Expansion[],
+  { joint }: Pick<SamplingScheme, "joint">,
+  { replies, tasks }: { readonly replies: number; readonly tasks: number },
+  sizes: Sizes,
+): Work {
+  const writersBefore = (depth: number) =>
+    expansions
+      .filter((each) => each.depth === depth - 1 && each.count > 1)
+      .flatMap(({ roles }) => (roles.length === 1 || joint === "cross" ? roles : []))
+      .map(({ role }) => role.name);
+  const found = expansions.flatMap(({ depth, roles, nodes }) =>
+    writersBefore(depth).flatMap((writer) =>
+      roles.flatMap(({ role, prompt, action }) =>
+        role.name === writer || sizes[role.policy] === undefined
+          ? []
+          : [{ writer, count: nodes * tasks, pass: workOf(1, prompt, action, forward(sizes[role.policy])) }],
+      ),
+    ),
+  );
+  const byWriter = [...Map.groupBy(found, ({ writer }) => writer).values()];
+  return add(
+    byWriter.flatMap((own) => {
+      const share = Math.min(1, replies / own.reduce((sum, { count }) => sum + count, 0));
+      return own.map(({ count, pass }) => repeat(pass, 2 * count * share));
+    }),
+  );
 }
 
 /** Tokens of each role's prompt at the start of a few tasks, and of the solver's action there. */

@@ -167,3 +167,22 @@ test("the warm start's estimated tokens are close to the actual ones", async () 
   expect(actionTokens / trained).toBeGreaterThan(0.6);
   expect(actionTokens / trained).toBeLessThan(1.6);
 });
+
+test("measuring influence takes two forward passes for each reply that it reads", async () => {
+  const measuring = async (
+    influence: { every: number; replies?: number },
+    algorithm?: RecipeInput["algorithm"],
+  ) =>
+    (await estimated(tinyRecipe({ watch: { influence }, ...(algorithm === undefined ? {} : { algorithm }) })))
+      .signals;
+  // Steps 1 and 3. The planner answers the scout in 2 turns of 3 tasks, the scout the planner in the second one.
+  const signals = await measuring({ every: 2 });
+  expect(signals.samples).toBe(2 * (2 * 3 + 3) * 2);
+  expect(signals.flops).toBeCloseTo((signals.promptTokens + signals.actionTokens) * 2 * 1000, 3);
+  expect(signals.promptTokens).toBeGreaterThan(signals.samples);
+  // At most 4 of the scout's 6, and the planner's 3; every step.
+  expect((await measuring({ every: 1, replies: 4 })).samples).toBeCloseTo(2 * (4 + 3) * 4, 9);
+  // Whole trajectories have several samples at the start only.
+  expect((await measuring({ every: 1 }, { name: "grpo", samples: 3 })).samples).toBe(2 * 3 * 3 * 4);
+  expect((await measuring({ every: 0 })).samples).toBe(0);
+});

@@ -15,6 +15,7 @@ import { criticsOf } from "./auxiliary.ts";
 import {
   criticWork,
   expansionsOf,
+  influenceWork,
   learningOnly,
   lengthsOf,
   measuredTasks,
@@ -30,6 +31,7 @@ import {
   type Work,
 } from "./estimate-episode.ts";
 import { evaluationAfter } from "./evaluations.ts";
+import { influenceOf } from "./influence.ts";
 import { demonstrationSetup, examplesOf, tokensOf } from "./sft.ts";
 import type { Resolved } from "./state.ts";
 import {
@@ -47,7 +49,10 @@ export interface Estimate {
   readonly warmStart: Work;
   readonly sampling: Work;
   readonly training: Work;
-  /** References and critics: their values on the sampled actions, and the critics' own training. */
+  /**
+   * References and critics: their values on the sampled actions, and the critics' own training. With what `watch` measures
+   * by forward passes.
+   */
   readonly signals: Work;
   readonly evaluation: Work;
   readonly total: Work;
@@ -169,7 +174,7 @@ const noStage = { sampling: nothing, training: nothing, signals: nothing };
 
 /** All of reinforcement. */
 function stageWork(
-  { recipe, algorithm }: Resolved,
+  { recipe, algorithm, environment }: Resolved,
   team: MeasuredTeam,
   sizes: Sizes,
 ): Pick<Estimate, "sampling" | "training" | "signals"> {
@@ -180,10 +185,16 @@ function stageWork(
   const learning = learningOnly(expansions);
   const references = algorithm.kl === null ? nothing : samplingWork(learning, sizes);
   const critics = algorithm.critic === null ? nothing : criticWork(learning, algorithm.critic, sizes);
+  const { every, replies } = influenceOf(recipe, environment);
+  const probes =
+    every === 0 ? nothing : influenceWork(expansions, algorithm.sampling, { replies, tasks }, sizes);
   return {
     sampling: repeat(sampling, tasks * steps),
     training: repeat(trainingWork(learning, sizes), tasks * steps * epochs),
-    signals: repeat(add([references, critics]), tasks * steps),
+    signals: add([
+      repeat(add([references, critics]), tasks * steps),
+      repeat(probes, every === 0 ? 0 : Math.ceil(steps / every)),
+    ]),
   };
 }
 

@@ -36,18 +36,25 @@ export interface Probe {
 
 /** By role, in nats per token; roles without a probe are left out. Empty: it is not due. */
 export async function influenceIfDue(
-  { recipe: { watch }, environment, engine, stage, sampling }: Run,
+  { recipe, environment, engine, stage, sampling }: Run,
   stageStep: number,
   episodes: readonly Episode[],
 ): Promise<ReadonlyMap<RoleName, number>> {
-  const { every, replies } = watch === undefined || watch === "off" ? neverProbed : watch.influence;
-  // What a program shows its roles is in no state.
-  if (every === 0 || (stageStep - 1) % every !== 0 || environment.drive !== undefined) return new Map();
+  const { every, replies } = influenceOf(recipe, environment);
+  if (every === 0 || (stageStep - 1) % every !== 0) return new Map();
   const acting = { environment, team: stage.teams[0].team, policies: stage.policies };
   return influences(engine, probesIn(acting, episodes, replies), sampling);
 }
 
-const neverProbed = { every: 0, replies: 0 };
+/** How often a run measures influence, and on how many replies of each role. `every` is 0: never. */
+export function influenceOf(
+  { watch }: Pick<Run["recipe"], "watch">,
+  { drive }: Pick<Environment, "drive">,
+): { readonly every: number; readonly replies: number } {
+  // What a program shows its roles is in no state.
+  const isNever = watch === undefined || watch === "off" || drive !== undefined;
+  return isNever ? { every: 0, replies: 0 } : watch.influence;
+}
 
 /** At most `most` for each writer, spread evenly over the episodes. */
 export function probesIn(acting: Acting, episodes: readonly Episode[], most: number): readonly Probe[] {

@@ -17,12 +17,14 @@ import { checkMachine, toolLines } from "../../needs.ts";
 import { tableLines } from "../../table.ts";
 import { calibrate, type Calibration } from "./calibrate.ts";
 
+const signalsTitle = "references, critics, influence";
+
 /** The parts of a run, and the measured rate that applies to each. */
 const parts = [
   { key: "warmStart", title: "warm start", rate: "supervised" },
   { key: "sampling", title: "sampling", rate: "sampled" },
   { key: "training", title: "training", rate: "grouped" },
-  { key: "signals", title: "references, critics", rate: "grouped" },
+  { key: "signals", title: signalsTitle, rate: "grouped" },
   { key: "evaluation", title: "evaluation", rate: "sampled" },
 ] as const;
 
@@ -67,7 +69,7 @@ async function dryRunHere(resolved: ResolvedRecipe, json: boolean): Promise<void
 function timedPart({ key, title, rate }: (typeof parts)[number], calibration: Calibration): Part {
   const { [key]: work, training } = calibration.estimate;
   const tokens = tokensOf(work);
-  // References and critics mostly do forward passes: their FLOPs are assumed to run at training's rate.
+  // These are mostly forward passes: their FLOPs are assumed to run at training's rate.
   const share = key === "signals" ? work.flops / tokens / (training.flops / tokensOf(training)) : 1;
   const seconds = tokens === 0 ? 0 : (share * tokens) / calibration.tokensPerSecond[rate];
   return { title, ...work, seconds };
@@ -77,9 +79,9 @@ function tokensOf({ promptTokens, actionTokens }: Work): number {
   return promptTokens + actionTokens;
 }
 
-/** Most recipes have neither references nor critics. */
+/** Most recipes have no references and no critics, and do not measure influence. */
 function isShown({ title, samples }: Part): boolean {
-  return samples > 0 || title !== "references, critics";
+  return samples > 0 || title !== signalsTitle;
 }
 
 function policyLine({ name, parameters, trainable }: Calibration["policies"][number]): string {
