@@ -37,7 +37,7 @@ export function rolloutMetrics(
   const shares = advantageShares(credited, algorithm);
   const ends = episodes.flatMap((episode) => episode.ends);
   // Alternatives are continued to say what they are worth: they are no play of the team, and long episodes have more.
-  const lines = algorithm.sampling.replay === true ? ends.filter(({ node }) => isOnLine(node)) : ends;
+  const lines = algorithm.sampling.continued === "once" ? ends.filter(({ node }) => isOnLine(node)) : ends;
   const placed = episodes.flatMap(placedActions);
   const live = credited.filter(({ action }) => !action.frozen);
   const rewarded = live.filter((one) => one.return !== null && one.leftOut === undefined);
