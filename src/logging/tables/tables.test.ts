@@ -2,8 +2,11 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { action, trajectories } from "../../credit/testing.ts";
+import { rootKey } from "../../random.ts";
+import { growEpisode } from "../../rollout/grow.ts";
 import { newEpisode } from "../../rollout/stored.ts";
+import { numbersPolicy, settingFor } from "../../rollout/testing/numbers.ts";
+import { scriptedEngine } from "../../rollout/testing/scripted-engine.ts";
 import { EpisodeLog } from "../../runs/episode-log.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { startRun } from "../testing/run-folder.ts";
@@ -34,19 +37,19 @@ it("has no cell that a spreadsheet runs, or that controls a terminal", () => {
 it("says of each action why it was not trained", async () => {
   await using folder = await fs.mkdtempDisposable(path.join(os.tmpdir(), "troupe-tables-"));
   await startRun(folder.path);
-  const episode = trajectories(
-    0,
-    [0, 1].map((score) => ({ actions: [action()], score })),
-  );
+  const policy = numbersPolicy();
+  const engine = scriptedEngine(policy.tokenizer, () => "5");
+  const start = { id: "train/1/0", task: {}, path: ["train", 1, 0] };
+  const episode = await growEpisode(settingFor(policy, { engine }), rootKey(1), start);
   const log = await EpisodeLog.open(layoutOf(folder.path), () => true);
-  const credit = episode.actions.map(({ id, sample }) => {
-    const given = { action: id, group: "g", return: sample, advantage: sample };
-    return sample === 0 ? { ...given, leftOut: "down-sampled" as const } : given;
+  const credit = episode.actions.map(({ id }, index) => {
+    const given = { action: id, group: "g", return: 1, advantage: 0 };
+    return index === 0 ? { ...given, leftOut: "down-sampled" as const } : given;
   });
   await log.append(newEpisode(episode, { step: 1 }, () => "", credit));
   const { rows } = await readTable(folder.path, "actions");
-  expect(rows.map((row) => [row.get("action"), row.get("advantage"), row.get("leftOut")])).toEqual([
-    ["/solver/0", 0, "down-sampled"],
-    ["/solver/1", 1, undefined],
-  ]);
+  expect(rows.length).toBeGreaterThan(1);
+  expect(rows.map((row) => row.get("leftOut"))).toEqual(
+    episode.actions.map((_, index) => (index === 0 ? "down-sampled" : undefined)),
+  );
 });
