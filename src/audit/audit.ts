@@ -11,10 +11,11 @@
 import { TroupeError } from "../errors.ts";
 import { childKey, keyAt, rootKey } from "../random.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../rollout/setting.ts";
+import type { RolloutSetting } from "../rollout/setting.ts";
 import { readEpisodes, type StoredEpisode } from "../rollout/stored.ts";
 import { clusteredInterval, mean, meanInterval, type Interval } from "../statistics.ts";
-import { boundFailures, limitsOf, retriesOf } from "../train/failures.ts";
+import { boundFailures } from "../train/failures.ts";
+import { checkContinuable, playingSetting } from "../train/playing.ts";
 import type { SavedRun } from "../train/weights.ts";
 import { agreementOf, differencesOf, type Graded } from "./agreement.ts";
 import { creditsOf, type Credit } from "./credits.ts";
@@ -45,7 +46,7 @@ export interface AuditSetting extends Pick<RolloutSetting, "team" | "engine" | "
  */
 export async function auditRun(setting: AuditSetting): Promise<AuditedRun> {
   const { run, resolved, continuations, seed } = setting;
-  checkContinuable(setting);
+  checkContinuable(resolved.environment, run.recipe, `${run.name} cannot be audited`);
   const stored: StoredEpisode[] = [];
   for await (const one of readEpisodes(run.directory, { from: "training", step: setting.step }))
     stored.push(one);
@@ -108,23 +109,8 @@ export async function auditRun(setting: AuditSetting): Promise<AuditedRun> {
   };
 }
 
-/** @throws TroupeError `unsupported` */
-function checkContinuable({ resolved, run }: AuditSetting): void {
-  const { environment } = resolved;
-  const problem =
-    environment.drive !== undefined
-      ? `in ${environment.name} a program drives itself, and its episodes have no states to continue from`
-      : judgeOf(run)?.comments === true
-        ? "roles are shown the judge's comments (`judge.comments`), which nobody writes in a continuation"
-        : undefined;
-  if (problem !== undefined)
-    throw new TroupeError("unsupported", `${run.name} cannot be audited: ${problem}.`);
-}
-
-function judgeOf({ recipe }: SavedRun): { readonly name: string; readonly comments: boolean } | undefined {
-  const { judge } = recipe;
-  if (judge === undefined) return undefined;
-  return { name: judge.name ?? "judge", comments: judge["comments"] === true };
+function judgeOf({ recipe: { judge } }: SavedRun): { readonly name: string } | undefined {
+  return judge === undefined ? undefined : { name: judge.name ?? "judge" };
 }
 
 function nothingToCompare({ run, step }: AuditSetting, episodes: number, same: number): TroupeError {
@@ -140,21 +126,14 @@ function nothingToCompare({ run, step }: AuditSetting, episodes: number, same: n
 }
 
 /** As in training, but one trajectory, as in an evaluation. */
-function rolloutOf({ resolved, team, engine, policies, services }: AuditSetting): RolloutSetting {
-  const { recipe, environment, algorithm } = resolved;
+function rolloutOf(setting: AuditSetting): RolloutSetting {
+  const { recipe, algorithm } = setting.resolved;
   const { temperature, topK, topP } = recipe.train;
   return {
-    ...rolloutDefaults,
-    ...limitsOf(recipe),
-    environment,
-    team,
-    engine,
-    policies,
-    services,
-    scheme: oneTrajectory,
+    ...playingSetting(setting.resolved, setting),
+    services: setting.services,
     score: algorithm.score,
     sampling: { temperature, topK, topP },
-    retries: retriesOf(recipe),
   };
 }
 

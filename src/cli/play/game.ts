@@ -1,7 +1,7 @@
 /** Games in the terminal between a person and the rest of the team. */
 import { TroupeError } from "../../errors.ts";
 import { sampleRole } from "../../rollout/act.ts";
-import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../../rollout/setting.ts";
+import type { RolloutSetting } from "../../rollout/setting.ts";
 import { isObject, type JsonObject } from "../../text/files.ts";
 import { jsonOrNull } from "../../json.ts";
 import { withAction } from "../../text/history.ts";
@@ -12,6 +12,7 @@ import { observationOf, plainReply } from "../../environments/progression.ts";
 import { sourceOf } from "../../environments/tasks.ts";
 import { toolsetOf } from "../../environments/tool-use.ts";
 import { keyAt, rootKey } from "../../random.ts";
+import { playingSetting } from "../../train/playing.ts";
 import { showsThinking, textOf, thoughtsIn } from "../../rollout/thinking.ts";
 import type { Role, RoleName } from "../../teams/team.ts";
 import type { Message, Tool } from "../../text/tokenizer.ts";
@@ -175,17 +176,8 @@ export function solverActor({ environment }: Game): Actor {
   };
 }
 
-export function settingOf(game: Game, { resolved, engine, policies }: TrainedTeam): RolloutSetting {
-  const { temperature, topP } = resolved.recipe.evaluation;
-  return {
-    ...rolloutDefaults,
-    ...game,
-    engine,
-    policies,
-    scheme: oneTrajectory,
-    score: () => 0,
-    sampling: { temperature, topP },
-  };
+export function settingOf(game: Game, trained: TrainedTeam): RolloutSetting {
+  return { ...playingSetting(trained.resolved, trained), ...game };
 }
 
 /** As in an evaluation: with its temperature, without training. */

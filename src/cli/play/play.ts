@@ -6,6 +6,7 @@ import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
 import { buildTeam } from "../../teams/build.ts";
 import type { Role, Team } from "../../teams/team.ts";
+import { checkContinuable } from "../../train/playing.ts";
 import { withServices } from "../../train/services.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber, recipeOrEnvironment, withOverrideOption, type OverrideOptions } from "../arguments.ts";
@@ -55,6 +56,8 @@ async function playWithRun(given: string | undefined, options: PlayArguments, ru
   const team = stored?.entry.evaluation?.team;
   await withTrainedTeam(place, { runs: options.runs, recipe: given, team }, async (trained) => {
     const game = { environment: trained.resolved.environment, team: trained.team };
+    const { environment, recipe } = trained.resolved;
+    if (stored !== null) checkContinuable(environment, recipe, `${stored.episode.id} cannot be continued`);
     const start =
       stored === null
         ? undefined

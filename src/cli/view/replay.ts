@@ -7,10 +7,11 @@ import type { Episode } from "../../rollout/episode.ts";
 import { growFrom } from "../../rollout/grow.ts";
 import { nodeOf } from "../../rollout/navigate.ts";
 import { recordLine } from "../../rollout/record.ts";
-import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../../rollout/setting.ts";
+import type { RolloutSetting } from "../../rollout/setting.ts";
 import type { StoredEpisode } from "../../rollout/stored.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { mean, wilsonInterval } from "../../statistics.ts";
+import { checkContinuable, playingSetting } from "../../train/playing.ts";
 import { withServices } from "../../train/services.ts";
 import type { ReplayEvent, ReplayRequest } from "../../view/api.ts";
 import type { ViewedRun } from "../../view/run.ts";
@@ -33,6 +34,8 @@ export async function replay(
   emit({ type: "loading", step: step ?? null });
   await withTrainedTeam(place, { runs: run.directory, team }, (trained) =>
     withServices(async (services) => {
+      const { environment, recipe } = trained.resolved;
+      checkContinuable(environment, recipe, `${stored.episode.id} cannot be continued`);
       const setting = { ...settingOf(trained, greedy), services, signal };
       const count = greedy ? 1 : samples;
       const ends: Episode["ends"][number]["outcome"][] = [];
@@ -50,20 +53,9 @@ export async function replay(
   );
 }
 
-function settingOf({ resolved, team, engine, policies }: TrainedTeam, greedy: boolean): RolloutSetting {
-  const { environment, recipe, judge } = resolved;
-  const { temperature, topP } = recipe.evaluation;
-  return {
-    ...rolloutDefaults,
-    environment,
-    team,
-    engine,
-    policies,
-    scheme: oneTrajectory,
-    score: () => 0,
-    sampling: greedy ? { temperature: 0, topP: 1 } : { temperature, topP },
-    comments: judge?.comments ?? false,
-  };
+function settingOf(trained: TrainedTeam, greedy: boolean): RolloutSetting {
+  const setting = playingSetting(trained.resolved, trained);
+  return greedy ? { ...setting, sampling: { temperature: 0, topP: 1 } } : setting;
 }
 
 /** The way to the node, and what followed. */
