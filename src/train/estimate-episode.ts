@@ -8,7 +8,7 @@ import type { SamplingScheme } from "../rollout/episode.ts";
 import { promptHistory } from "../rollout/prompts.ts";
 import { agentOf } from "../rollout/setting.ts";
 import type { Agent, RolloutPolicy } from "../rollout/setting.ts";
-import { mean } from "../statistics.ts";
+import { mean, sum } from "../statistics.ts";
 import type { Role, Team } from "../teams/team.ts";
 
 /** Number of tasks whose lengths are measured. */
@@ -50,7 +50,7 @@ export function expansionsOf(
     const count = depth === 0 ? branch.root : branch.inner;
     const phase = phases[depth % phases.length] ?? [];
     const roles = lengths.filter((length) => phase.includes(length.role.name));
-    const prompts = roles.reduce((sum, { prompt }) => sum + prompt, 0);
+    const prompts = sum(roles.map(({ prompt }) => prompt));
     expansions.push({ depth, roles, count, nodes, prompts });
     if (continuations > 0) expansions.push({ depth, roles, count: 1, nodes: continuations, prompts });
     const children = joint === "cross" ? count ** roles.length : count;
@@ -111,24 +111,27 @@ export function influenceWork(
   { replies, tasks }: { readonly replies: number; readonly tasks: number },
   sizes: Sizes,
 ): Work {
-  const writersBefore = (depth: number) =>
-    expansions
-      .filter((each) => each.depth === depth - 1 && each.count > 1)
-      .flatMap(({ roles }) => (roles.length === 1 || joint === "cross" ? roles : []))
-      .map(({ role }) => role.name);
-  const found = expansions.flatMap(({ depth, roles, nodes }) =>
-    writersBefore(depth).flatMap((writer) =>
+  const depths = [...Map.groupBy(expansions, ({ depth }) => depth).values()];
+  const found = depths.flatMap((own, depth) => {
+    const before = depths[depth - 1]?.filter(({ count }) => count > 1) ?? [];
+    const writers = before.flatMap(({ roles }) => (roles.length === 1 || joint === "cross" ? roles : []));
+    const siblings = sum(
+      before.map(({ nodes, count, roles }) => nodes * (joint === "cross" ? count ** roles.length : count)),
+    );
+    const readers = Math.min(siblings, sum(own.map(({ nodes }) => nodes))) * tasks;
+    const [{ roles = [] } = {}] = own;
+    return writers.flatMap(({ role: { name: writer } }) =>
       roles.flatMap(({ role, prompt, action }) =>
         role.name === writer || sizes[role.policy] === undefined
           ? []
-          : [{ writer, count: nodes * tasks, pass: workOf(1, prompt, action, forward(sizes[role.policy])) }],
+          : [{ writer, count: readers, pass: workOf(1, prompt, action, forward(sizes[role.policy])) }],
       ),
-    ),
-  );
+    );
+  });
   const byWriter = [...Map.groupBy(found, ({ writer }) => writer).values()];
   return add(
     byWriter.flatMap((own) => {
-      const share = Math.min(1, replies / own.reduce((sum, { count }) => sum + count, 0));
+      const share = Math.min(1, replies / sum(own.map(({ count }) => count)));
       return own.map(({ count, pass }) => repeat(pass, 2 * count * share));
     }),
   );
@@ -215,7 +218,7 @@ export function repeat(work: Work, times: number): Work {
 }
 
 export function add(works: readonly Work[]): Work {
-  const total = (field: keyof Work) => works.reduce((sum, work) => sum + work[field], 0);
+  const total = (field: keyof Work) => sum(works.map((work) => work[field]));
   return {
     samples: total("samples"),
     promptTokens: total("promptTokens"),

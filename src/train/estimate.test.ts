@@ -12,7 +12,7 @@ import type { Tokenizer } from "../text/tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { estimate } from "./estimate.ts";
-import type { Estimate } from "./estimate.ts";
+import type { Estimate, Work } from "./estimate.ts";
 import type { Resolved } from "./state.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
@@ -168,13 +168,14 @@ test("the warm start's estimated tokens are close to the actual ones", async () 
   expect(actionTokens / trained).toBeLessThan(1.6);
 });
 
+async function measuring(
+  influence: { every: number; replies?: number },
+  changes: Partial<RecipeInput> = {},
+): Promise<Work> {
+  return (await estimated(tinyRecipe({ ...changes, watch: { influence } }))).signals;
+}
+
 test("measuring influence takes two forward passes for each reply that it reads", async () => {
-  const measuring = async (
-    influence: { every: number; replies?: number },
-    algorithm?: RecipeInput["algorithm"],
-  ) =>
-    (await estimated(tinyRecipe({ watch: { influence }, ...(algorithm === undefined ? {} : { algorithm }) })))
-      .signals;
   // Steps 1 and 3. The planner answers the scout in 2 turns of 3 tasks, the scout the planner in the second one.
   const signals = await measuring({ every: 2 });
   expect(signals.samples).toBe(2 * (2 * 3 + 3) * 2);
@@ -183,6 +184,11 @@ test("measuring influence takes two forward passes for each reply that it reads"
   // At most 4 of the scout's 6, and the planner's 3; every step.
   expect((await measuring({ every: 1, replies: 4 })).samples).toBeCloseTo(2 * (4 + 3) * 4, 9);
   // Whole trajectories have several samples at the start only.
-  expect((await measuring({ every: 1 }, { name: "grpo", samples: 3 })).samples).toBe(2 * 3 * 3 * 4);
+  expect((await measuring({ every: 1 }, { algorithm: { name: "grpo", samples: 3 } })).samples).toBe(
+    2 * 3 * 3 * 4,
+  );
+  // C3 replays 2 alternatives of each action to the end; the replies that follow it at once can be compared: 3 in 3 places.
+  const c3 = { algorithm: { name: "c3", samples: 3 } };
+  expect((await measuring({ every: 1, replies: 99 }, c3)).samples).toBe(2 * (3 * 3) * 3 * 4);
   expect((await measuring({ every: 0 })).samples).toBe(0);
 });
