@@ -119,7 +119,7 @@ export function influenceWork(
       before.map(({ nodes, count, roles }) => nodes * (joint === "cross" ? count ** roles.length : count)),
     );
     const readers = Math.min(siblings, sum(own.map(({ nodes }) => nodes))) * tasks;
-    const [{ roles = [] } = {}] = own;
+    const roles = own[0]?.roles ?? [];
     return writers.flatMap(({ role: { name: writer } }) =>
       roles.flatMap(({ role, prompt, action }) =>
         role.name === writer || sizes[role.policy] === undefined

@@ -187,7 +187,7 @@ test("measuring influence takes two forward passes for each reply that it reads"
   expect((await measuring({ every: 1 }, { algorithm: { name: "grpo", samples: 3 } })).samples).toBe(
     2 * 3 * 3 * 4,
   );
-  // C3 replays 2 alternatives of each action to the end; the replies that follow it at once can be compared: 3 in 3 places.
+  // C3 continues 2 alternatives of each action to the end; only the replies right after it have siblings: 3 in 3 places.
   const c3 = { algorithm: { name: "c3", samples: 3 } };
   expect((await measuring({ every: 1, replies: 99 }, c3)).samples).toBe(2 * (3 * 3) * 3 * 4);
   expect((await measuring({ every: 0 })).samples).toBe(0);

@@ -55,17 +55,18 @@ it("has a line for each role, also one that is called like a key of records, and
   ]);
 });
 
+const curvesOf = (success: number) =>
+  ({
+    steps: [1],
+    stages: ["reinforcement"],
+    stageSteps: [1],
+    columns: { "rollout.success": [success] },
+    seconds: [null],
+    tokensPerSecond: [null],
+    evaluations: [],
+  }) as Curves;
+
 it("only runs that differ in their seed alone are averaged", () => {
-  const curvesOf = (success: number) =>
-    ({
-      steps: [1],
-      stages: ["reinforcement"],
-      stageSteps: [1],
-      columns: { "rollout.success": [success] },
-      seconds: [null],
-      tokensPerSecond: [null],
-      evaluations: [],
-    }) as Curves;
   const shown = ["a", "a", "b"].map((training, index) => ({
     line: { run: `run ${index}`, recipe: "recipe", algorithm: "grpo", training } as RunLine,
     curves: curvesOf(index / 4),

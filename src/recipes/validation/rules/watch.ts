@@ -60,12 +60,12 @@ export function measuredOnly(limits: WatchLimits, measuring: Measuring): WatchLi
   const kept = Object.entries(limits).filter(
     ([name]) => (whyUnmeasured[name as Measure]?.(measuring) ?? null) === null,
   );
-  return Object.fromEntries(kept) as WatchLimits;
+  return Object.fromEntries(kept);
 }
 
 function limitsOf(watch: Recipe["watch"]): WatchLimits {
   const limits = watch === undefined || watch === "off" ? {} : (watch.limits ?? {});
-  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)) as WatchLimits;
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
 
 /** What a return needs: a checkpoint to return to, and no batch that other weights sampled ahead. */
