@@ -22,6 +22,9 @@ export interface LineReader {
 
 const pieceBytes = 2 ** 20;
 
+/** Of a line, which is kept until its line feed is read: far more than a run writes in one. */
+const mostBytes = 2 ** 24;
+
 export class FollowedFile {
   readonly file: string;
   readonly #reader: LineReader;
@@ -85,6 +88,7 @@ export class FollowedFile {
       at += bytesRead;
       const bytes = Buffer.concat([rest, piece.subarray(0, bytesRead)]);
       rest = bytes.subarray(this.#addLines(bytes, at >= size));
+      if (rest.length > mostBytes) throw endless(this.file, `line ${this.#lines + 1}`);
     }
     return this.#lines > before;
   }
@@ -117,9 +121,18 @@ export class FollowedFile {
   }
 }
 
-/** The last complete line of a file. Null: there is none. */
+function endless(file: string, line: string): TroupeError {
+  const problem = `${file} is damaged: ${line} has more than ${mostBytes} bytes`;
+  return new TroupeError(
+    "bad_run",
+    `${problem}; expected a record, and a line feed after it. Restore the file.`,
+  );
+}
+
+/** The last complete line of a file. Null: there is none. @throws TroupeError `bad_run` if it is too long */
 export async function lastLine(file: string): Promise<string | null> {
-  const size = (await statOf(file))?.size ?? 0;
+  const found = await statOf(file);
+  const size = found?.isFile() === true ? found.size : 0;
   if (size === 0) return null;
   await using handle = await fs.open(file);
   for (let length = 2 ** 14; ; length *= 4) {
@@ -130,5 +143,6 @@ export async function lastLine(file: string): Promise<string | null> {
     const feed = end <= 0 ? -1 : tail.lastIndexOf(10, end - 1);
     if (end > 0 && (feed !== -1 || start === 0)) return tail.toString("utf8", feed + 1, end);
     if (start === 0) return null;
+    if (length > mostBytes) throw endless(file, "the last line");
   }
 }

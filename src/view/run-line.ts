@@ -8,6 +8,7 @@ import { isPresent } from "../present.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { isLocked } from "../runs/lock.ts";
 import { readEvaluations } from "../runs/read.ts";
+import { readRegular } from "../runs/regular.ts";
 import type { Interval, RunLine } from "./api.ts";
 import { lastLine } from "./followed.ts";
 
@@ -47,7 +48,7 @@ export class RecipeFile {
       const { mtimeMs, size } = await fs.stat(this.#file);
       const version = `${mtimeMs} ${size}`;
       if (this.#read !== null && this.#version === version) return this.#read;
-      const text = await fs.readFile(this.#file, "utf8");
+      const text = (await readRegular(this.#file)).toString("utf8");
       const value: unknown = parse(text, { logLevel: "error" });
       if (typeof value !== "object" || value === null) throw new Error("it holds no recipe");
       this.#read = { text, parts: value };

@@ -111,10 +111,15 @@ export class ViewedRun {
     return this.#curves.curves(names);
   }
 
+  /** Damage is reported in it, never thrown: it would hide the changes of other runs. */
   async change(): Promise<Change> {
-    await this.#entries.refresh();
+    const problem = await this.#entries.refresh().then(
+      () => null,
+      (error: Error) => error.message,
+    );
     const { step, state } = await this.line();
-    return { run: this.name, step, state, index: this.#indexState() };
+    const index = this.#indexState();
+    return { run: this.name, step, state, index: problem === null ? index : { ...index, problem } };
   }
 
   async list({ filter, cursor, limit }: ListRequest): Promise<EpisodeList> {

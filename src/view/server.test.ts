@@ -1,4 +1,5 @@
 import fs from "node:fs/promises";
+import { execFileSync } from "node:child_process";
 import { request } from "node:http";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -90,6 +91,19 @@ it("answers only its own page on this machine", async () => {
   expect(statuses).toEqual([403, 403, 403, 403, 403, 200, 200]);
 });
 
+it("opens its page, and nothing else, from a link of another site", async () => {
+  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  const status = async (target: string, changed: Record<string, string> = {}, method = "GET") =>
+    (await ask(target, { method, headers: { ...link, ...changed } })).status;
+  expect(await status("/")).toBe(200);
+  expect(await status("/", { "sec-fetch-dest": "iframe" })).toBe(403);
+  expect(await status("/", { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" })).toBe(403);
+  expect(await status("/", { host: "evil.example" })).toBe(403);
+  expect(await status("/", { origin: "http://evil.example" })).toBe(403);
+  expect(await status("/", {}, "POST")).toBe(403);
+  expect(await status("/api/runs")).toBe(403);
+});
+
 it("has nothing but the page and the runs, and says so in JSON", async () => {
   const targets = [
     "/api/runs/..%2Fgood",
@@ -132,6 +146,32 @@ function queryOf(filter: Filter): URLSearchParams {
   );
   return new URLSearchParams(pairs);
 }
+
+it("answers although a run has a pipe for a recipe, or a file whose line never ends", async () => {
+  const [piped, endless] = [path.join(root, "piped"), path.join(root, "endless")];
+  await writeRun(piped, []);
+  await writeRun(endless, drawnEpisodes(6, 1));
+  await fs.rm(layoutOf(piped).recipe);
+  execFileSync("mkfifo", [layoutOf(piped).recipe]);
+  const { metrics, episodeIndex } = layoutOf(endless);
+  for (const file of [metrics, episodeIndex]) {
+    await fs.writeFile(file, "");
+    await fs.truncate(file, 250 * 2 ** 20);
+  }
+  const all = new ViewedRuns(async () => [piped, endless, good]);
+  expect((await all.lines()).map(({ run, state }) => [run, state])).toEqual([
+    ["piped", "damaged"],
+    ["endless", "damaged"],
+    ["good", "stopped"],
+  ]);
+  const run = await all.find("endless");
+  await expect(run?.curves()).rejects.toThrow("metrics.jsonl is damaged: line 1 has more than");
+  const [, changed, other] = await all.changes();
+  expect([changed?.index.problem, other?.index.problem]).toEqual([
+    expect.stringContaining("index.jsonl is damaged: line 1 has more than"),
+    undefined,
+  ]);
+});
 
 /** Asks until nothing is missing. */
 async function listed(filter: Filter, run = "good"): Promise<EpisodeList> {

@@ -70,9 +70,10 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    checkCaller(request);
     const { pathname, searchParams } = addressOf(request);
-    if (pathname === "/" && request.method === "GET") return await sendPage(options.page, response);
+    const isPage = pathname === "/" && request.method === "GET";
+    checkCaller(request, isPage);
+    if (isPage) return await sendPage(options.page, response);
     if (!pathname.startsWith("/api/")) throw new BadRequest(404, "There is nothing at this address.");
     await answerApi(options, pathname.slice(5).split("/").map(decoded), searchParams, request, response);
   } catch (error) {
@@ -83,15 +84,17 @@ async function answer(
 const names: ReadonlySet<string> = new Set(["127.0.0.1", "localhost"]);
 
 /** @throws BadRequest for a request that a page of another site may have made */
-function checkCaller({ headers: { host = "", origin, "sec-fetch-site": site } }: IncomingMessage): void {
+function checkCaller({ headers: given }: IncomingMessage, isPage: boolean): void {
+  const { host = "", origin, "sec-fetch-site": site } = given;
   if (!names.has(host.replace(/:\d+$/, "")))
     throw new BadRequest(
       403,
       `This server answers at 127.0.0.1 and localhost, not at ${host.slice(0, 100)}.`,
     );
   const isForeign = origin !== undefined && origin !== `http://${host}`;
-  // A link elsewhere may open the page, whose address is a view.
-  const isOther = site === "cross-site" || site === "same-site";
+  // A link elsewhere may open the page, whose address is a view; the page that has the link sees nothing of it.
+  const isOpened = given["sec-fetch-mode"] === "navigate" && given["sec-fetch-dest"] === "document";
+  const isOther = (site === "cross-site" || site === "same-site") && !(isPage && isOpened);
   if (isForeign || isOther) throw new BadRequest(403, "This server answers only its own page.");
 }
 
