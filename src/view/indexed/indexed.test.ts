@@ -190,4 +190,48 @@ describe("the index", () => {
     expect(writer.head.episodes).toBe(60);
     for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
   });
+
+  it("is exact after a disk was full in the middle of a write", async () => {
+    const entries = new Entries(run);
+    await entries.refresh();
+    const writer = await IndexWriter.open(run, folder, entries, true);
+    const last = path.join(folder, "ids.bin");
+    await fs.rename(last, `${last}.away`);
+    // Nothing can be written there, as on a full disk: the files before it have the new rows already.
+    await fs.mkdir(last);
+    await expect(writer.extend(entries, () => {})).rejects.toThrow("EISDIR");
+    await fs.rmdir(last);
+    await fs.rename(`${last}.away`, last);
+    await fs.appendFile(last, "part of a write");
+    await writer.extend(entries, () => {});
+    expect(writer.head.episodes).toBe(60);
+    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+  });
+
+  it("is built again if a file is gone, shorter or a link while it grows", async () => {
+    const { entries } = await indexed();
+    const [file, victim] = [path.join(folder, "texts.bin"), path.join(root, "victim")];
+    await fs.writeFile(victim, "precious");
+    const writer = await IndexWriter.open(run, folder, entries, true);
+    for (const damage of [
+      () => fs.rm(file),
+      () => fs.truncate(file, 4),
+      () => fs.rm(folder, { recursive: true }),
+    ]) {
+      await damage();
+      await writeEpisodes(run, drawnEpisodes(2, 5));
+      await entries.refresh();
+      await expect(writer.extend(entries, () => {})).rejects.toThrow("The index is built again");
+      await writer.extend(entries, () => {});
+      expect(writer.head.episodes).toBe(entries.count);
+      for (const filter of filters.slice(10))
+        expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+    }
+    await fs.rm(file);
+    await fs.symlink(victim, file);
+    await writeEpisodes(run, drawnEpisodes(2, 5));
+    await entries.refresh();
+    await expect(writer.extend(entries, () => {})).rejects.toThrow("ELOOP");
+    expect(await fs.readFile(victim, "utf8")).toBe("precious");
+  });
 });

@@ -1,5 +1,4 @@
 /** The index of a run as the server uses it: one thread keeps its files up to date, one searches its texts, and its rows are read here. */
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { IndexColumns } from "./columns.ts";
 import { Searches } from "./searches.ts";
@@ -20,7 +19,8 @@ export class RunIndex {
     this.#worker = new Worker(program, { workerData: order });
     // Nothing of a viewer keeps the process but its server.
     this.#worker.unref();
-    this.#ended = once(this.#worker, "exit");
+    // Not `once`, which rejects if the thread fails first: that is this run's problem only.
+    this.#ended = new Promise((resolve) => this.#worker.on("exit", resolve));
     this.#worker.on("message", (news: IndexNews) => {
       this.#reading = this.#reading
         .then(() => this.#take(news))
@@ -56,6 +56,7 @@ export class RunIndex {
   async #take({ folder, head, problem }: IndexNews): Promise<void> {
     if (this.#isClosed) return;
     this.#problem = problem ?? null;
+    if (head === null) return;
     const before = this.#columns;
     if (before?.head.generation !== head.generation) {
       this.searches.forget();

@@ -21,8 +21,9 @@ export interface IndexOrder {
 
 export interface IndexNews {
   readonly folder: string;
-  readonly head: Head;
-  /** Why it does not go on, until the run's files change. */
+  /** Null: nothing could be indexed. */
+  readonly head: Head | null;
+  /** Why it does not go on; it is tried again and again. */
   readonly problem?: string;
 }
 
@@ -41,6 +42,7 @@ async function holdFolder(run: string): Promise<Held> {
   for (const folder of [layoutOf(run).view, path.join(cacheRoot(), "view", name)]) {
     try {
       await fs.mkdir(folder, { recursive: true });
+      await checkPlain(folder);
       return { folder, lock: await acquireLock(folder, { name: "index" }), isTemporary: false };
     } catch {
       // The next place is as good: an index can be built again.
@@ -50,44 +52,80 @@ async function holdFolder(run: string): Promise<Held> {
   return { folder, lock: await acquireLock(folder, { name: "index" }), isTemporary: true };
 }
 
-async function keep({ run, masksTruncated }: IndexOrder): Promise<void> {
+/** Whoever wrote the run may have put links there, through which files of the viewer's user would be overwritten. @throws Error */
+async function checkPlain(folder: string): Promise<void> {
+  const isFolder = (await fs.lstat(folder)).isDirectory();
+  const entries = isFolder ? await fs.readdir(folder, { withFileTypes: true }) : [];
+  if (!isFolder || !entries.every((entry) => entry.isFile())) throw new Error(`${folder} has a link`);
+}
+
+async function release({ lock, folder, isTemporary }: Held): Promise<void> {
+  await lock.release();
+  if (isTemporary) await fs.rm(folder, { recursive: true, force: true });
+}
+
+/** The index of the run as it is; another one as soon as episodes that were there are gone. */
+class Indexing {
+  readonly #order: IndexOrder;
+  readonly #tell: (news: IndexNews) => void;
+  readonly #entries: Entries;
+  #generation = -1;
+  #held: Held | null = null;
+  #writer: IndexWriter | null = null;
+
+  constructor(order: IndexOrder, tell: (news: IndexNews) => void) {
+    this.#order = order;
+    this.#tell = tell;
+    this.#entries = new Entries(order.run);
+  }
+
+  /** Indexes what is new. @throws Error if the run is damaged, or the index cannot be written */
+  async look(isEnded: () => boolean): Promise<void> {
+    const { run, masksTruncated } = this.#order;
+    await this.#entries.refresh();
+    if (this.#entries.generation !== this.#generation) await this.end();
+    this.#generation = this.#entries.generation;
+    this.#held ??= await holdFolder(run);
+    if (this.#writer === null) {
+      this.#writer = await IndexWriter.open(run, this.#held.folder, this.#entries, masksTruncated);
+      this.tell();
+    }
+    await this.#writer.extend(this.#entries, () => this.tell(), isEnded);
+  }
+
+  tell(problem?: string): void {
+    const news = { folder: this.#held?.folder ?? "", head: this.#writer?.head ?? null };
+    this.#tell(problem === undefined ? news : { ...news, problem });
+  }
+
+  /** The folder may be gone with a run that was removed, and its lock, too. */
+  async end(): Promise<void> {
+    const held = this.#held;
+    [this.#held, this.#writer] = [null, null];
+    if (held !== null) await release(held);
+  }
+}
+
+async function keep(order: IndexOrder): Promise<void> {
   const port = parentPort;
   if (port === null) throw new TroupeError("internal", "the index is kept in a thread of its own");
   const asked = new AbortController();
   port.on("message", () => asked.abort());
-  const held = await holdFolder(run);
-  try {
-    const entries = new Entries(run);
-    await entries.refresh();
-    let { generation } = entries;
-    const writer = await IndexWriter.open(run, held.folder, entries, masksTruncated);
-    const tell = (problem?: string): void => {
-      const news: IndexNews = { folder: held.folder, head: writer.head };
-      port.postMessage(problem === undefined ? news : { ...news, problem });
-    };
-    tell();
-    let [problem, count] = [null as string | null, -1];
-    while (!asked.signal.aborted) {
-      try {
-        await entries.refresh();
-        if (entries.generation !== generation) await writer.clear();
-        const isOther = entries.generation !== generation || entries.count !== count;
-        ({ generation } = entries);
-        count = entries.count;
-        if (isOther) await writer.extend(entries, tell, () => asked.signal.aborted);
-        problem = null;
-      } catch (error) {
-        const now = (error as Error).message;
-        if (now !== problem) tell(now);
-        problem = now;
-      }
-      await delay(every, undefined, { signal: asked.signal }).catch(() => {});
+  const indexing = new Indexing(order, (news) => port.postMessage(news));
+  let problem: string | null = null;
+  while (!asked.signal.aborted) {
+    let now: string | null = null;
+    try {
+      await indexing.look(() => asked.signal.aborted);
+    } catch (error) {
+      now = (error as Error).message;
     }
-  } finally {
-    await held.lock.release();
-    if (held.isTemporary) await fs.rm(held.folder, { recursive: true, force: true });
-    port.close();
+    if (now !== problem) indexing.tell(now ?? undefined);
+    problem = now;
+    await delay(every, undefined, { signal: asked.signal }).catch(() => {});
   }
+  await indexing.end();
+  port.close();
 }
 
 await keep(workerData as IndexOrder);

@@ -3,13 +3,13 @@
  * index is not as it was left.
  */
 import { randomBytes } from "node:crypto";
-import { createReadStream, readSync } from "node:fs";
+import { constants as modes, createReadStream, readSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { constants, crc32, gunzipSync, zstdCompressSync } from "node:zlib";
 import { TroupeError } from "../../errors.ts";
 import { jsonOrNull } from "../../json.ts";
-import { statOf } from "../../present.ts";
+import { ifPresent, statOf } from "../../present.ts";
 import type { EpisodeEntry, PromptRecord } from "../../runs/episode-entries.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import type { Entries } from "../entries.ts";
@@ -86,8 +86,13 @@ export class IndexWriter {
     this.#block = emptyBlock(0);
     this.#rows = { episodes: 0, actions: 0, prompts: 0, texts: 0 };
     this.#members.clear();
+    // Not the folder of a run, which may be removed while it is shown.
+    if ((await statOf(this.#folder)) === null) await fs.mkdir(this.#folder);
     await fs.rm(this.#place("head"), { force: true });
-    for (const name of fileNames) await fs.writeFile(this.#place(name), "");
+    for (const name of fileNames) {
+      await fs.rm(this.#place(name), { force: true });
+      await fs.writeFile(this.#place(name), "", { flag: "wx" });
+    }
   }
 
   /**
@@ -274,17 +279,26 @@ export class IndexWriter {
     };
     const files = { ...this.#head.files };
     for (const name of fileNames) {
-      await fs.appendFile(this.#place(name), bytes[name]);
       const before = files[name];
+      if (!(await appendAt(this.#place(name), before.bytes, bytes[name]))) return this.#beginAgain(name);
       files[name] = { bytes: before.bytes + bytes[name].length, crc: crc32(bytes[name], before.crc) };
     }
     const { episodes, actions } = this.#rows;
     const source = await this.#sourceAt(entries, episodes, last?.place ?? null);
-    this.#head = { ...this.#head, episodes, actions, files, source };
-    this.#pending = emptyPending();
+    const head = { ...this.#head, episodes, actions, files, source };
     const temporary = `${this.#place("head")}.new`;
-    await fs.writeFile(temporary, JSON.stringify(this.#head));
+    await fs.rm(temporary, { force: true });
+    await fs.writeFile(temporary, JSON.stringify(head), { flag: "wx" });
     await fs.rename(temporary, this.#place("head"));
+    // Not before: what waits is written again if any of this fails.
+    [this.#head, this.#pending] = [head, emptyPending()];
+  }
+
+  /** @throws TroupeError `bad_run`: whoever extends the index next builds it anew */
+  async #beginAgain(name: IndexFile): Promise<never> {
+    await this.clear();
+    const problem = `${this.#place(name)} was changed by another program`;
+    throw new TroupeError("bad_run", `${problem}. The index is built again.`);
   }
 
   async #sourceAt(
@@ -321,7 +335,7 @@ export class IndexWriter {
 
   async #takeUp(head: Head, entries: Entries): Promise<void> {
     this.#head = head;
-    for (const name of fileNames) await fs.truncate(this.#place(name), head.files[name].bytes);
+    for (const name of fileNames) await appendAt(this.#place(name), head.files[name].bytes, Buffer.alloc(0));
     const prompts = await rowsIn(this.#place("prompts"));
     for (let at = 0; at < prompts.length; at += rowFiles.prompts.length)
       this.#hashes.push(prompts[at] ?? 0, prompts[at + 1] ?? 0);
@@ -423,9 +437,30 @@ async function readHead(folder: string): Promise<Head | null> {
 async function isUnchanged(folder: string, { files }: Head): Promise<boolean> {
   for (const name of fileNames) {
     const { bytes, crc } = files[name];
+    // One with a second name, as in a copy of hard links, would change there, too.
+    if (((await statOf(path.join(folder, `${name}.bin`)))?.nlink ?? 0) > 1) return false;
     if ((await sumOf(path.join(folder, `${name}.bin`), 0, bytes, 0)) !== crc) return false;
   }
   return true;
+}
+
+/**
+ * Writes after so many bytes of a file, and removes what a failed write left there. It follows no link.
+ * False: the file has fewer, or is gone.
+ */
+async function appendAt(file: string, end: number, bytes: Uint8Array): Promise<boolean> {
+  const handle = await ifPresent(file, () => fs.open(file, modes.O_WRONLY | modes.O_NOFOLLOW));
+  if (handle === null) return false;
+  try {
+    const { size } = await handle.stat();
+    if (size < end) return false;
+    if (size > end) await handle.truncate(end);
+    for (let done = 0; done < bytes.length;)
+      done += (await handle.write(bytes, done, bytes.length - done, end + done)).bytesWritten;
+    return true;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** CRC-32 of a part of a file, going on from that of what is before. Null: the file is shorter. */

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { temporaryFolder } from "../../models/test-model.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import { drawnEpisodes, writeRun } from "../testing/written-run.ts";
+import { RunIndex } from "./run-index.ts";
+
+const root = temporaryFolder();
+vi.stubEnv("TROUPE_CACHE", path.join(root, "cache"));
+
+function indexOf(run: string): RunIndex {
+  const index = new RunIndex({ run, masksTruncated: true });
+  onTestFinished(() => index.close());
+  return index;
+}
+
+async function episodesOf(index: RunIndex, count: number): Promise<void> {
+  await vi.waitFor(
+    () => expect([index.columns?.head.episodes, index.problem]).toEqual([count, null]),
+    20_000,
+  );
+}
+
+it("ends although nothing else keeps the process", async () => {
+  const run = path.join(root, "short");
+  await writeRun(run, drawnEpisodes(1, 5));
+  const program = `
+    const { RunIndex } = await import(${JSON.stringify(new URL("run-index.ts", import.meta.url))});
+    await new RunIndex({ run: ${JSON.stringify(run)}, masksTruncated: true }).close();
+    console.log("closed");`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  expect(stdout).toBe("closed\n");
+});
+
+it("says what is wrong with a damaged run, and goes on once it is restored", async () => {
+  const run = path.join(root, "damaged");
+  await writeRun(run, drawnEpisodes(1, 5));
+  const file = layoutOf(run).episodeIndex;
+  const whole = await fs.readFile(file);
+  await fs.writeFile(file, `no json\n${whole.toString("utf8")}`);
+  const index = indexOf(run);
+  await vi.waitFor(() => expect(index.problem).toContain("index.jsonl:1 is not"), 20_000);
+  await fs.writeFile(file, whole);
+  await episodesOf(index, 5);
+});
+
+it("follows no link in a run of somebody else", async () => {
+  const victim = path.join(root, "victim");
+  await fs.writeFile(victim, "precious");
+  for (const name of ["ids.bin", "head.json.new", "contents.bin"]) {
+    const run = path.join(root, `links-${name}`);
+    await writeRun(run, drawnEpisodes(1, 5));
+    await fs.mkdir(layoutOf(run).view);
+    await fs.symlink(victim, path.join(layoutOf(run).view, name));
+    await episodesOf(indexOf(run), 5);
+    expect(await fs.readFile(victim, "utf8")).toBe("precious");
+  }
+  const [run, outside] = [path.join(root, "linked"), path.join(root, "outside")];
+  await fs.mkdir(outside);
+  await fs.writeFile(path.join(outside, "ids.bin"), "precious");
+  await writeRun(run, drawnEpisodes(1, 5));
+  await fs.symlink(outside, layoutOf(run).view);
+  await episodesOf(indexOf(run), 5);
+  expect(await fs.readdir(outside)).toEqual(["ids.bin"]);
+  expect(await fs.readFile(path.join(outside, "ids.bin"), "utf8")).toBe("precious");
+});
+
+it("indexes a new run of the name of one that was removed, and does not bring that back", async () => {
+  const run = path.join(root, "again");
+  await writeRun(run, drawnEpisodes(1, 5));
+  const index = indexOf(run);
+  await episodesOf(index, 5);
+  await fs.rm(run, { recursive: true });
+  await vi.waitFor(() => expect(index.problem).toContain("ENOENT"), 20_000);
+  await expect(fs.stat(run)).rejects.toThrow("ENOENT");
+  await writeRun(run, drawnEpisodes(2, 7));
+  await episodesOf(index, 7);
+  expect(await fs.readdir(layoutOf(run).view)).toContain("head.json");
+});
