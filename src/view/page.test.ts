@@ -82,9 +82,12 @@ describe.skipIf(executablePath === undefined)(
         expect(
           await page.locator("main img, main script, main iframe, main a[href^='javascript']").count(),
         ).toBe(0);
+        await page
+          .getByText(String.raw`\u{202e}gnp.exe\u{1b}[31m\u{0}`)
+          .first()
+          .waitFor();
         const text = await page.locator("body").innerText();
-        expect(text).not.toMatch(/[\u202E\u001B\u0000]/);
-        if (view !== "episodes") expect(text).toContain(String.raw`\u{202e}gnp.exe\u{1b}[31m\u{0}`);
+        expect(["\u202E", "\u001B", "\u0000"].filter((one) => text.includes(one))).toEqual([]);
       });
     });
 
@@ -101,10 +104,8 @@ describe.skipIf(executablePath === undefined)(
           const found: string[] = [];
           for (const view of Object.keys(views) as (keyof typeof views)[]) {
             await show(page, view);
-            expect(
-              await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
-              view,
-            ).toBeLessThanOrEqual(0);
+            const tooWide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+            if (tooWide > 0) found.push(`${view}: ${tooWide} pixels too wide`);
             await page.evaluate(axe);
             const { violations } = await page.evaluate<{
               violations: { id: string; nodes: { html: string }[] }[];
@@ -195,17 +196,23 @@ describe.skipIf(executablePath === undefined)(
       const server: Server = createServer((request, response) => {
         const send = (value: unknown) => response.end(JSON.stringify(value));
         const path = request.url ?? "/";
-        if (path === "/")
-          return void pageHtml().then((html) => response.setHeader("content-type", "text/html").end(html));
+        if (path === "/") {
+          void pageHtml().then((html) => response.setHeader("content-type", "text/html").end(html));
+          return;
+        }
         if (path === "/api/changes") {
           const { index } = Object.values(data.pages)[0] ?? {
             index: { episodes: 0, indexed: 0, actions: 0 },
           };
           const change: Change = { run: runName, step: 31, state: "training", index };
           response.setHeader("content-type", "text/event-stream");
-          return void response.write(`data: ${JSON.stringify(change)}\n\n`);
+          response.write(`data: ${JSON.stringify(change)}\n\n`);
+          return;
         }
-        if (request.method !== "POST") return void send(answerFrom(data, path));
+        if (request.method !== "POST") {
+          send(answerFrom(data, path));
+          return;
+        }
         let body = "";
         request.on("data", (part: Buffer) => (body += part.toString()));
         request.on("end", () => {
