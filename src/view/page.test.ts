@@ -145,16 +145,16 @@ describe.skipIf(executablePath === undefined)(
         // The first sibling's text is too long to mark what differs.
         await press("c", "c");
         await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
-        expect(await page.locator(".pair mark").count()).toBeGreaterThan(0);
+        await page.locator(".pair mark").first().waitFor();
         await page.locator(".heat").focus();
         await press("ArrowRight");
-        expect(await page.locator(".readout").innerText()).toContain("2 of 4");
+        await page.locator(".readout").getByText("2 of 4").waitFor();
         await press("Escape");
         expect(where()).not.toContain("action=");
         await press("b");
         await page.getByRole("slider", { name: "State" }).waitFor();
         await press("ArrowRight", "ArrowRight");
-        expect(await page.locator(".place").innerText()).toBe("3 of 5");
+        await page.locator(".place").getByText("3 of 5", { exact: true }).waitFor();
         await press("?");
         await page.getByRole("dialog", { name: "Keys" }).waitFor();
         expect(await page.getByRole("dialog").innerText()).toContain("the next state");
