@@ -12,6 +12,7 @@ import { jsonOrNull } from "../../json.ts";
 import { ifPresent, statOf } from "../../present.ts";
 import type { EpisodeEntry, PromptRecord } from "../../runs/episode-entries.ts";
 import { layoutOf } from "../../runs/layout.ts";
+import { readRegular } from "../../runs/regular.ts";
 import type { Entries } from "../entries.ts";
 import { indexedEpisode, type IndexedEpisode, type StoredJson } from "./contents.ts";
 import { filterOf, folded } from "./fold.ts";
@@ -428,8 +429,8 @@ function emptyHead(): Head {
 
 /** Null: there is none, or none of this version. */
 async function readHead(folder: string): Promise<Head | null> {
-  const text = await fs.readFile(path.join(folder, "head.json"), "utf8").catch(() => "");
-  const parsed = headSchema.safeParse(jsonOrNull(text));
+  const bytes = await ifPresent(path.join(folder, "head.json"), readRegular);
+  const parsed = headSchema.safeParse(jsonOrNull(bytes?.toString("utf8") ?? ""));
   return parsed.success ? parsed.data : null;
 }
 
