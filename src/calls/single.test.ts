@@ -52,6 +52,7 @@ const rules: readonly Rule[] = [
       "sandbox/testing.ts": "waits until programs run, for tests",
       "logging/follow.ts": "updates at intervals, whose failures `retrying` repeats",
       "logging/process.ts": "waits for another process to end",
+      "view/indexed/worker.ts": "looks at intervals whether a run has grown",
     },
   },
   {
@@ -73,6 +74,9 @@ const rules: readonly Rule[] = [
       "sandbox/container/backend.ts": "asks the container engine whether it is there",
       "sandbox/local/python.ts": "asks an interpreter what it is",
       "sandbox/workers/worker.ts": "workers, asked through `call`",
+      "view/indexed/run-index.ts": "a thread of the viewer, so that its server answers meanwhile",
+      "view/indexed/searches.ts": "likewise",
+      "view/tokenizers.ts": "likewise",
     },
   },
   {
@@ -108,6 +112,7 @@ const rules: readonly Rule[] = [
       "engines/tinker/archives/download.ts": "an archive is never whole in memory",
       "engines/tinker/client/transport.ts": "connections in pools, which `fetch` has not",
       "tools/mcp/transport.ts": "the SDK reads the reply",
+      "view/page/data.ts": "in a browser, of the viewer's own server",
     },
   },
   {

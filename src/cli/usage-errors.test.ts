@@ -244,8 +244,8 @@ describe("without a run", () => {
     expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +\d+ +[\d.]+ % +MAAC/m);
     const short = await runCommand(["recipes", "k-2"], { cwd });
     expect(short.stdout).toMatch(/^scaling\/k-2: /);
-    const wrong = await runCommand(["recipes", "k-3"], { cwd });
-    expect(wrong).toMatchObject({ code: 2, stderr: "error: there is no recipe k-3; did you mean `k-2`?\n" });
+    const wrong = await runCommand(["recipes", "kk-2"], { cwd });
+    expect(wrong).toMatchObject({ code: 2, stderr: "error: there is no recipe kk-2; did you mean `k-2`?\n" });
     const listed = JSON.parse((await runCommand(["recipes", "--json"], { cwd })).stdout) as {
       name: string;
     }[];
