@@ -17,7 +17,7 @@ function linesOf(directory: string, name: string): readonly unknown[] {
 }
 
 it.skipIf(vllmPython === undefined)(
-  "a training goes on after its worker was killed; every step samples with the newest weights (needs TROUPE_VLLM_PYTHON)",
+  "training continues after its worker is killed, and every step samples with the newest weights (needs TROUPE_VLLM_PYTHON)",
   async () => {
     const directory = path.join(temporaryFolder(), "run");
     const settings = { sampler: "vllm", cacheBytes: 2 ** 26 };

@@ -35,7 +35,7 @@ describe("maxVarianceSubset (PODS)", () => {
         expect(found).toHaveLength(size);
         const at = (indices: readonly number[]) => varianceOf(indices.map((index) => values[index] ?? NaN));
         const best = Math.max(...subsets(values.length, size).map(at));
-        // Sums of squares of up to 1e6 in float64; equally good ones are told apart by more than 1e-12 of their sum.
+        // Subsets that are equally good may differ by the rounding of their sums of squares, and by no more.
         expect(best - at(found)).toBeLessThanOrEqual(1e-11 * Math.max(1, varianceOf(values) * values.length));
       }),
     );

@@ -143,7 +143,7 @@ describe("the index", () => {
     expect(await idsFound(filter)).toEqual(await idsHolding(filter));
   });
 
-  it("is taken up, and extended as the run grows", async () => {
+  it("is reused, and extended as the run grows", async () => {
     const { generation } = await indexed();
     await writeEpisodes(run, drawnEpisodes(2, 20));
     const again = await indexed();

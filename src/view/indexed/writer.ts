@@ -3,24 +3,21 @@
  * index is not as it was left.
  */
 import { randomBytes } from "node:crypto";
-import { constants as modes, createReadStream, readSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { constants, crc32, gunzipSync, zstdCompressSync } from "node:zlib";
+import { constants, crc32, zstdCompressSync } from "node:zlib";
 import { TroupeError } from "../../errors.ts";
-import { jsonOrNull } from "../../json.ts";
-import { ifPresent, statOf } from "../../present.ts";
-import type { EpisodeEntry, PromptRecord } from "../../runs/episode-entries.ts";
+import { statOf } from "../../present.ts";
+import type { PromptRecord } from "../../runs/episode-entries.ts";
 import { layoutOf } from "../../runs/layout.ts";
-import { readRegular } from "../../runs/regular.ts";
 import type { Entries } from "../entries.ts";
-import { indexedEpisode, type IndexedEpisode, type StoredJson } from "./contents.ts";
+import type { IndexedEpisode, StoredJson } from "./contents.ts";
+import { appendAt, isUnchanged, readHead, rowsIn, sumOf } from "./files.ts";
 import { filterOf, folded } from "./fold.ts";
 import {
   actionFlags,
   episodeFlags,
   fileNames,
-  headSchema,
   indexVersion,
   mostRoles,
   none,
@@ -28,6 +25,7 @@ import {
   type Head,
   type IndexFile,
 } from "./format.ts";
+import { readFrom, sumOfEpisode, type Entry, type ReadEpisode } from "./source.ts";
 
 /** Characters of a block, or one episode: a search reads whole ones. */
 const blockLength = 2 ** 15;
@@ -35,12 +33,7 @@ const blockLength = 2 ** 15;
 /** Bytes that wait to be written, and milliseconds after which less is written, too. */
 const [mostPending, mostWait] = [2 ** 24, 1000];
 
-/** Episodes whose entries are read together. */
-const batch = 64;
-
 type BytesFile = "contents" | "filters" | "ids";
-
-type Entry = Pick<EpisodeEntry, "id" | "episode" | "prompts">;
 
 export class IndexWriter {
   readonly #run: string;
@@ -103,7 +96,7 @@ export class IndexWriter {
   async extend(entries: Entries, written: () => void, isEnded = (): boolean => false): Promise<void> {
     let last = performance.now();
     try {
-      for await (const read of this.#read(entries)) {
+      for await (const read of readFrom(this.#run, entries, this.#rows.episodes, this.#masksTruncated)) {
         this.#add(read);
         const isDue = this.#pending.size > mostPending || performance.now() - last > mostWait;
         if (isEnded()) return;
@@ -118,36 +111,6 @@ export class IndexWriter {
         written();
       }
     }
-  }
-
-  async *#read(entries: Entries): AsyncGenerator<ReadEpisode> {
-    const { episodeData, promptData } = layoutOf(this.#run);
-    const { count, generation } = entries;
-    if (count === this.#rows.episodes) return;
-    await using episodes = await openFile(episodeData);
-    await using texts = await openFile(promptData);
-    for (let at = this.#rows.episodes; at < count && entries.generation === generation; at += batch) {
-      const numbers = Array.from({ length: Math.min(batch, count - at) }, (_, index) => at + index);
-      for (const entry of await entries.entries(numbers)) {
-        let read: ReadEpisode;
-        try {
-          read = this.#readOne(episodes, texts, entry);
-        } catch (cause) {
-          throw damaged(episodeData, entry, cause);
-        }
-        yield read;
-      }
-    }
-  }
-
-  /** Everything that damage could break is done here, before anything is kept. @throws Error */
-  #readOne(episodes: OpenFile, texts: OpenFile, entry: Entry): ReadEpisode {
-    const [stored] = linesAt(episodes, entry.episode) as StoredJson[];
-    if (stored === undefined) throw new Error("it has no line");
-    const prompts = linesAt(texts, entry.prompts) as PromptRecord[];
-    const isWhole = prompts.every(({ hash, text }) => typeof hash === "string" && typeof text === "string");
-    if (!isWhole) throw new Error("it has a prompt without a hash or a text");
-    return { entry, indexed: indexedEpisode(stored, this.#masksTruncated), members: stored.prompts, prompts };
   }
 
   #add({ entry, indexed, members, prompts }: ReadEpisode): void {
@@ -312,26 +275,15 @@ export class IndexWriter {
     const bytes = entries.lineEnd(episodes);
     // If the run was cut meanwhile, the sum is wrong, and the next look begins again.
     const crc = (await sumOf(episodeIndex, before.bytes, bytes, before.crc)) ?? 0;
-    const last = place === null ? before.last : { place, sum: await this.#sumOfEpisode(place) };
+    const last = place === null ? before.last : { place, sum: await sumOfEpisode(this.#run, place) };
     return { bytes, crc, last };
-  }
-
-  /** The checksum of its text, and the length of that: the last eight bytes of gzip. */
-  async #sumOfEpisode([, end]: Entry["episode"]): Promise<string> {
-    const file = await openFile(layoutOf(this.#run).episodeData);
-    try {
-      const { buffer } = (await file?.read(Buffer.alloc(8), 0, 8, end - 8)) ?? { buffer: Buffer.alloc(0) };
-      return buffer.toString("hex");
-    } finally {
-      await file?.close();
-    }
   }
 
   async #isOfRun({ source, episodes }: Head, entries: Entries): Promise<boolean> {
     if (entries.count < episodes || entries.lineEnd(episodes) !== source.bytes) return false;
     const { episodeIndex } = layoutOf(this.#run);
     if ((await sumOf(episodeIndex, 0, source.bytes, 0)) !== source.crc) return false;
-    return source.last === null || (await this.#sumOfEpisode(source.last.place)) === source.last.sum;
+    return source.last === null || (await sumOfEpisode(this.#run, source.last.place)) === source.last.sum;
   }
 
   async #takeUp(head: Head, entries: Entries): Promise<void> {
@@ -359,39 +311,6 @@ export class IndexWriter {
 
 /** Without the checksum, a changed byte would be read as another text. */
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } };
-
-interface ReadEpisode {
-  readonly entry: Entry;
-  readonly indexed: IndexedEpisode;
-  /** By the hash of a prompt, where its member begins. */
-  readonly members: StoredJson["prompts"];
-  /** The new ones. */
-  readonly prompts: readonly PromptRecord[];
-}
-
-type OpenFile = fs.FileHandle | null;
-
-async function openFile(file: string): Promise<OpenFile> {
-  return (await statOf(file)) === null ? null : fs.open(file);
-}
-
-function damaged(file: string, { id }: Entry, cause: unknown): TroupeError {
-  const problem = `${file} is damaged: the episode ${id} cannot be read (${(cause as Error).message})`;
-  return new TroupeError("bad_run", `${problem}. Restore the file.`, { cause });
-}
-
-/** In this thread, whose work it is: handing small pieces to others takes longer. */
-function linesAt(file: OpenFile, [start, end]: Entry["episode"]): unknown[] {
-  if (start === end) return [];
-  const bytes = Buffer.alloc(end - start);
-  if (file === null || readSync(file.fd, bytes, 0, bytes.length, start) < bytes.length)
-    throw new Error("the file ends before");
-  const text = gunzipSync(bytes, { maxOutputLength: 2 ** 29 - 24, chunkSize: 2 ** 18 }).toString("utf8");
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line): unknown => JSON.parse(line));
-}
 
 function emptyBlock(firstText: number) {
   return { written: [] as string[], folded: [] as string[], length: 0, firstText };
@@ -425,58 +344,6 @@ function emptyHead(): Head {
     files: Object.fromEntries(fileNames.map((name) => [name, { bytes: 0, crc: 0 }])) as Head["files"],
     source: { bytes: 0, crc: 0, last: null },
   };
-}
-
-/** Null: there is none, or none of this version. */
-async function readHead(folder: string): Promise<Head | null> {
-  const bytes = await ifPresent(path.join(folder, "head.json"), readRegular);
-  const parsed = headSchema.safeParse(jsonOrNull(bytes?.toString("utf8") ?? ""));
-  return parsed.success ? parsed.data : null;
-}
-
-/** Whether every file is as it was written. What was appended after the head does not count. */
-async function isUnchanged(folder: string, { files }: Head): Promise<boolean> {
-  for (const name of fileNames) {
-    const { bytes, crc } = files[name];
-    // One with a second name, as in a copy of hard links, would change there, too.
-    if (((await statOf(path.join(folder, `${name}.bin`)))?.nlink ?? 0) > 1) return false;
-    if ((await sumOf(path.join(folder, `${name}.bin`), 0, bytes, 0)) !== crc) return false;
-  }
-  return true;
-}
-
-/**
- * Writes after so many bytes of a file, and removes what a failed write left there. It follows no link.
- * False: the file has fewer, or is gone.
- */
-async function appendAt(file: string, end: number, bytes: Uint8Array): Promise<boolean> {
-  const handle = await ifPresent(file, () => fs.open(file, modes.O_WRONLY | modes.O_NOFOLLOW));
-  if (handle === null) return false;
-  try {
-    const { size } = await handle.stat();
-    if (size < end) return false;
-    if (size > end) await handle.truncate(end);
-    for (let done = 0; done < bytes.length;)
-      done += (await handle.write(bytes, done, bytes.length - done, end + done)).bytesWritten;
-    return true;
-  } finally {
-    await handle.close();
-  }
-}
-
-/** CRC-32 of a part of a file, going on from that of what is before. Null: the file is shorter. */
-async function sumOf(file: string, start: number, end: number, before: number): Promise<number | null> {
-  if (start === end) return before;
-  if (((await statOf(file))?.size ?? 0) < end) return null;
-  let sum = before;
-  for await (const piece of createReadStream(file, { start, end: end - 1, highWaterMark: 2 ** 20 }))
-    sum = crc32(piece as Buffer, sum);
-  return sum;
-}
-
-async function rowsIn(file: string): Promise<Uint32Array> {
-  const bytes = await fs.readFile(file);
-  return new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array | Float64Array): Uint8Array {

@@ -1,0 +1,66 @@
+/** The files of an index: what was appended after the head was written does not count. */
+import { constants as modes, createReadStream } from "node:fs";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { crc32 } from "node:zlib";
+import { jsonOrNull } from "../../json.ts";
+import { ifPresent, statOf } from "../../present.ts";
+import { readRegular } from "../../runs/regular.ts";
+import { fileNames, headSchema, type Head } from "./format.ts";
+
+/** Null: there is none, or none of this version. */
+export async function readHead(folder: string): Promise<Head | null> {
+  const bytes = await ifPresent(path.join(folder, "head.json"), readRegular);
+  const parsed = headSchema.safeParse(jsonOrNull(bytes?.toString("utf8") ?? ""));
+  return parsed.success ? parsed.data : null;
+}
+
+/** Whether every file is as it was written. */
+export async function isUnchanged(folder: string, { files }: Head): Promise<boolean> {
+  for (const name of fileNames) {
+    const { bytes, crc } = files[name];
+    // One with a second name, as in a copy of hard links, would change there, too.
+    if (((await statOf(path.join(folder, `${name}.bin`)))?.nlink ?? 0) > 1) return false;
+    if ((await sumOf(path.join(folder, `${name}.bin`), 0, bytes, 0)) !== crc) return false;
+  }
+  return true;
+}
+
+/**
+ * Writes after so many bytes of a file, and removes what a failed write left there. It follows no link.
+ * False: the file has fewer, or is gone.
+ */
+export async function appendAt(file: string, end: number, bytes: Uint8Array): Promise<boolean> {
+  const handle = await ifPresent(file, () => fs.open(file, modes.O_WRONLY | modes.O_NOFOLLOW));
+  if (handle === null) return false;
+  try {
+    const { size } = await handle.stat();
+    if (size < end) return false;
+    if (size > end) await handle.truncate(end);
+    for (let done = 0; done < bytes.length;)
+      done += (await handle.write(bytes, done, bytes.length - done, end + done)).bytesWritten;
+    return true;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** CRC-32 of a part of a file, going on from that of what is before. Null: the file is shorter. */
+export async function sumOf(
+  file: string,
+  start: number,
+  end: number,
+  before: number,
+): Promise<number | null> {
+  if (start === end) return before;
+  if (((await statOf(file))?.size ?? 0) < end) return null;
+  let sum = before;
+  for await (const piece of createReadStream(file, { start, end: end - 1, highWaterMark: 2 ** 20 }))
+    sum = crc32(piece as Buffer, sum);
+  return sum;
+}
+
+export async function rowsIn(file: string): Promise<Uint32Array> {
+  const bytes = await fs.readFile(file);
+  return new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
