@@ -26,9 +26,9 @@ const promptInput = "prompt_group";
 /** Of gspo: which tokens the ratio is of. */
 const ratioMaskInput = "sequence_ratio_mask";
 
-/** One datum of the protocol per continuation. `loss` absent: for log-probabilities alone. */
+/** One datum of the protocol per continuation. `loss` absent: for log-probabilities alone, where masks still count. */
 export function wireData(data: readonly Datum[], loss?: Loss): readonly WireDatum[] {
-  const names = loss === undefined ? [] : fieldsOf(loss, data).map(({ name }) => name);
+  const names = fieldsOf(loss, data).map(({ name }) => name);
   return data.flatMap(({ prompt, continuations }, group) =>
     continuations.map((continuation) => wireDatum(prompt, continuation, names, group)),
   );
