@@ -40,7 +40,7 @@ def predicted_peak(
         more = steady + sampler.kept_bytes(models.values()) + training
     else:
         more = steady + max(training, _of_sampling(list(models.values()), sampler, longest, work["sequences"]))
-    return placed(more, _resident(), torch.cuda.memory_allocated(device) if device.type == "cuda" else None)
+    return placed(more, resident(), torch.cuda.memory_allocated(device) if device.type == "cuda" else None)
 
 
 def placed(more: float, host: int, on_device: int | None) -> dict[str, int]:
@@ -90,7 +90,8 @@ def _layers(model: Model) -> int:
     return model.whole.config.get_text_config().num_hidden_layers
 
 
-def _resident() -> int:
+def resident() -> int:
+    """Bytes of memory that this process holds."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:  # no Linux

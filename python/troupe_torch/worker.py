@@ -20,7 +20,7 @@ from . import attention
 from .adapters import AdaptedLinear, add_adapter, remove_adapter
 from .errors import EngineError, HalfDone
 from .frames import Message, Writer
-from .memory import predicted_peak
+from .memory import predicted_peak, resident
 from .model import Model, read_into, stored_tensors
 from .passes import FIELDS, Pass, Settings, check_data, read_data
 from .policy import (
@@ -120,9 +120,16 @@ class Worker:
         now = time.monotonic()
         if now - self._said >= 1:
             self._said = now
-            self._writer.write({"id": -1, "memoryBytes": self._memory()})
+            self._writer.write({"id": -1, **self._memory()})
 
-    def _memory(self) -> int:
+    def _memory(self) -> dict[str, object]:
+        """What tensors hold, and the whole of the process and of its part of the GPU."""
+        process = {"host": resident()}
+        if self._device.type == "cuda":
+            process["device"] = torch.cuda.memory_reserved(self._device)
+        return {"memoryBytes": self._held(), "processMemory": process}
+
+    def _held(self) -> int:
         if self._device.type == "cuda":
             return torch.cuda.memory_allocated(self._device)
         policies = self._policies.values()
@@ -145,7 +152,7 @@ class Worker:
                 self._sample(header, arrays)
                 return
             result, found = getattr(self, f"_verb_{verb}")(header, arrays)
-            self._writer.write({"id": own, "memoryBytes": self._memory(), **result}, found)
+            self._writer.write({"id": own, **self._memory(), **result}, found)
         except HalfDone:
             raise
         except Exception as error:
@@ -302,7 +309,7 @@ class Worker:
                 "lengths": lengths,
                 "stopped": np.array([each.stopped for each in sequences], np.uint8),
             }
-            self._writer.write({"id": own, "memoryBytes": self._memory()}, found)
+            self._writer.write({"id": own, **self._memory()}, found)
 
         request = request_of(
             policy, header, arrays["prompt"], arrays["stopTokens"], answer=answer, fail=lambda error: self._fail(own, error)

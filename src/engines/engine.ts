@@ -327,7 +327,7 @@ export interface BatchSize {
 }
 
 /** In bytes. */
-export interface PredictedMemory {
+export interface ProcessMemory {
   /** Of the engine's process. */
   readonly host: number;
   /** Of a GPU with a memory of its own. Absent: there is none. */
@@ -340,11 +340,13 @@ export interface Engine {
   readonly description: string;
   /** Bytes of weights, gradients, moments and caches held by this process or its worker; absent: unknown, or elsewhere. */
   readonly memoryBytes?: number | undefined;
+  /** All that the engine's own process holds; absent: unknown, or it computes in this process or elsewhere. */
+  readonly processMemory?: ProcessMemory | undefined;
   /**
    * Peak of memory for sampling and training such a batch, with everything in it; absent: it computes in this process,
    * or elsewhere. Policies exist already.
    */
-  predictMemory?(work: BatchSize): Promise<PredictedMemory>;
+  predictMemory?(work: BatchSize): Promise<ProcessMemory>;
   /** What was saved in one folder is in another now: an engine that reads it again by itself has to know. */
   moved?(from: string, to: string): void;
   /** Of its servers; absent: it computes in this process. */

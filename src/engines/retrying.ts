@@ -57,6 +57,7 @@ export type Verb = Exclude<
   | "capabilities"
   | "description"
   | "memoryBytes"
+  | "processMemory"
   | "predictMemory"
   | "moved"
   | "load"
@@ -87,6 +88,9 @@ export function engineAround(engine: Engine, around: Around): Engine {
     arithmetic: engine.arithmetic,
     get memoryBytes() {
       return engine.memoryBytes;
+    },
+    get processMemory() {
+      return engine.processMemory;
     },
     get load() {
       return engine.load;

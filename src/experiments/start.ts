@@ -42,7 +42,12 @@ async function startRecipe(cell: TrainingCell, folders: Folders, threads: number
     ),
   );
   const engine = "threads" in recipe.engine ? { ...recipe.engine, threads } : recipe.engine;
-  return { ...recipe, policies, engine };
+  return { ...recipe, policies, engine, ...watchOf(cell) };
+}
+
+/** A start inside the experiment is no pretrained model: its cells would stop by themselves, and not be compared. */
+function watchOf({ recipe, from }: TrainingCell): Pick<Recipe, "watch"> {
+  return from === null || recipe.watch !== undefined ? {} : { watch: "off" };
 }
 
 /** The directory of the same roles' policy in the earlier training. */

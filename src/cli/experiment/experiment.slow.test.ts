@@ -93,6 +93,8 @@ describe("troupe experiment", () => {
         tasks: 30,
       });
 
+      // It begins with a model directory, but is not watched as a pretrained model would be.
+      expect(await readFile(join(directory, "recipe.yaml"), "utf8")).toContain("watch: off");
       // Before its first step, such a row equals the warm start.
       const warm = await readResult(await folderOf("whole", "warm-start-seed-1"));
       expect(before?.success).toBe(warm.table.find(({ team }) => team === "team")?.success);

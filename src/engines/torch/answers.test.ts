@@ -44,7 +44,7 @@ async function engineThatHears(verb: string, header: object, arrays: object): Pr
   };
   const engine = new TorchEngine({
     ready: Promise.resolve({ header: {}, arrays: {} }),
-    memoryBytes: 0,
+    memory: null,
     ask,
     saved: () => undefined,
     moved: () => undefined,

@@ -30,6 +30,14 @@ export const createdSchema = z.object({
 export const steppedSchema = z.object({ gradientNorm: z.number().min(0) });
 const bytes = z.number().positive();
 export const predictedSchema = z.object({ host: bytes, device: bytes.optional() });
+/** With every message: what tensors hold, and the whole of the process. */
+export const memorySchema = z
+  .object({
+    memoryBytes: count,
+    processMemory: z.object({ host: bytes, device: count.optional() }),
+  })
+  .transform(({ memoryBytes, processMemory }) => ({ held: memoryBytes, process: processMemory }));
+export type WorkerMemory = z.output<typeof memorySchema>;
 const sumsSchema = z.object({
   loss: z.number(),
   tokens: count,

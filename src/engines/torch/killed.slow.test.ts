@@ -34,8 +34,8 @@ function openKilled(killing: Killing | null): { engine: TorchEngine; processes: 
     processes.push(worker);
     return {
       ready: worker.ready,
-      get memoryBytes() {
-        return worker.memoryBytes;
+      get memory() {
+        return worker.memory;
       },
       ask: async (verb, ...rest) => {
         const answer = worker.ask(verb, ...rest);

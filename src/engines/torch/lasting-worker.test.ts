@@ -15,7 +15,7 @@ function lastingWorker(...processes: readonly ((...asked: Asked) => void)[]) {
     const answer = processes[heard.push(own) - 1];
     return {
       ready: Promise.resolve<Answer>({ header: {}, arrays: {} }),
-      memoryBytes: 0,
+      memory: null,
       ask: async (verb, header) => {
         const { name, policy } = header as { name?: string; policy?: string };
         const asked = [verb, name ?? policy] as const;

@@ -8,12 +8,12 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { showBytes } from "../../format.ts";
 import type { PolicyName } from "../engine.ts";
 import { unlessAborted } from "../verb-order.ts";
-import type { Answer } from "./answers.ts";
+import type { Answer, WorkerMemory } from "./answers.ts";
 import type { FrameArray } from "./frames.ts";
 import { checkFiles, filesOf, Journal, type Change, type Kept } from "./journal.ts";
 import { GradientsDiscarded, type Asking, type TorchWorker } from "./worker.ts";
 
-export type WorkerProcess = Pick<TorchWorker, "ready" | "memoryBytes" | "ask" | "close">;
+export type WorkerProcess = Pick<TorchWorker, "ready" | "memory" | "ask" | "close">;
 
 /** A verb in which so many processes end is given up. */
 const mostEnds = 3;
@@ -48,8 +48,8 @@ export class LastingWorker {
     this.ready.catch(() => undefined);
   }
 
-  get memoryBytes(): number {
-    return this.#process.memoryBytes;
+  get memory(): WorkerMemory | null {
+    return this.#process.memory;
   }
 
   /** @throws TroupeError what the verb was rejected with; `service` if processes end again and again, or cannot be replaced */

@@ -33,10 +33,10 @@ import type {
   Loss,
   LossResult,
   PolicyCopy,
-  PredictedMemory,
   PolicyInfo,
   PolicyName,
   PolicyOptions,
+  ProcessMemory,
   SampledSequence,
   SampleRequest,
   SavedPolicy,
@@ -91,7 +91,7 @@ export const torchCapabilities: EngineCapabilities = {
   top: true,
 };
 
-type EngineWorker = Pick<LastingWorker, "ready" | "memoryBytes" | "ask" | "saved" | "moved" | "close">;
+type EngineWorker = Pick<LastingWorker, "ready" | "memory" | "ask" | "saved" | "moved" | "close">;
 
 interface Policy {
   readonly name: PolicyName;
@@ -152,14 +152,18 @@ export class TorchEngine implements Engine {
   }
 
   get memoryBytes(): number {
-    return this.#worker.memoryBytes;
+    return this.#worker.memory?.held ?? 0;
+  }
+
+  get processMemory(): ProcessMemory | undefined {
+    return this.#worker.memory?.process;
   }
 
   moved(from: string, to: string): void {
     this.#worker.moved(from, to);
   }
 
-  async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<PredictedMemory> {
+  async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<ProcessMemory> {
     const asked = { tokens, longest, sequences };
     const check = hasHeader(predictedSchema);
     const { header } = await this.#worker.ask("predictMemory", asked, {}, { check });

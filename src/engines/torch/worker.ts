@@ -8,7 +8,7 @@ import { passedOn, redacting, type Redact } from "../../calls/secrets.ts";
 import { ServiceError, TroupeError, type ErrorCode } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { isPresentSync } from "../../present.ts";
-import type { Answer, AnswerCheck } from "./answers.ts";
+import { memorySchema, type Answer, type AnswerCheck, type WorkerMemory } from "./answers.ts";
 import { readMessages, writeMessage, type FrameArray, type Message } from "./frames.ts";
 
 interface WorkerOptions {
@@ -64,7 +64,7 @@ export class TorchWorker {
   #lastId = 0;
   #lastHeard = performance.now();
   #clock: NodeJS.Timeout | undefined;
-  #memoryBytes = 0;
+  #memory: WorkerMemory | null = null;
   #isReady = false;
   #failure: TroupeError | null = null;
 
@@ -97,9 +97,9 @@ export class TorchWorker {
     return this.#hello.promise;
   }
 
-  /** Of weights, gradients and moments, as it last said. */
-  get memoryBytes(): number {
-    return this.#memoryBytes;
+  /** As it last said. Null: not yet. */
+  get memory(): WorkerMemory | null {
+    return this.#memory;
   }
 
   /** @throws TroupeError what the verb was rejected with; `service` if the worker has ended, `no_engine` if it never began */
@@ -139,14 +139,14 @@ export class TorchWorker {
 
   #hear({ header, arrays }: Message): void {
     this.#lastHeard = performance.now();
-    const { id, error, memoryBytes } = header as { id: number; error?: RemoteError; memoryBytes?: number };
+    const { id, error } = header as { id: number; error?: RemoteError };
     this.#isReady ||= id === 0 && error === undefined;
     if (error !== undefined && typeof error?.message !== "string")
       return this.#group.kill("it wrote an error without a message");
     const { given, verb = "", check } = this.#pending.get(id) ?? {};
     const problem = error === undefined ? (check?.({ header, arrays }) ?? null) : null;
     if (problem !== null) return this.#group.kill(`it answered ${verb} with ${problem}`);
-    this.#memoryBytes = memoryBytes ?? this.#memoryBytes;
+    this.#memory = memorySchema.safeParse(header).data ?? this.#memory;
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#rest();
     if (error === undefined) given?.resolve({ header, arrays });

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BatchSize, Datum, Engine, PredictedMemory } from "../../../engines/engine.ts";
+import type { BatchSize, Datum, Engine, ProcessMemory } from "../../../engines/engine.ts";
 import type { Json } from "../../../environments/environment.ts";
 import { showDuration } from "../../../format.ts";
 import { keyAt, rootKey } from "../../../random.ts";
@@ -125,7 +125,7 @@ async function measure(
 /** @param auxiliary bytes of critics and references, which are where the policies are */
 export function memoryOf(
   own: number,
-  predicted: PredictedMemory | undefined,
+  predicted: ProcessMemory | undefined,
   auxiliary: number,
 ): Pick<Calibration, "memory" | "deviceMemory"> {
   if (predicted === undefined) return { memory: own, deviceMemory: null };

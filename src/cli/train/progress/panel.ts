@@ -1,6 +1,6 @@
 /** The live panel of a training: its state, which events change, and the lines that show it. Pure, for tests. */
 import { styleText } from "node:util";
-import type { ServerLoad } from "../../../engines/engine.ts";
+import type { ProcessMemory, ServerLoad } from "../../../engines/engine.ts";
 import {
   showBytes,
   showCount,
@@ -33,14 +33,11 @@ import {
   watchLine,
 } from "./lines.ts";
 
-/**
- * @param memory resident bytes of this process
- * @param servers that compute for it
- */
+/** @param servers that compute for it */
 export function panelLines(
   state: ProgressState,
   columns: number,
-  memory: number,
+  memory: Memory,
   servers: readonly ServerLoad[] = [],
 ): string[] {
   return [
@@ -90,11 +87,23 @@ function measureLines(state: ProgressState): string[] {
   return lines;
 }
 
-function footLine(state: ProgressState, memory: number): string {
+/** In bytes: of this process, and of the engine's, if it has its own. */
+export interface Memory {
+  readonly own: number;
+  readonly engine?: ProcessMemory | undefined;
+}
+
+function memoryPart({ own, engine }: Memory): string {
+  const gpu = engine?.device === undefined ? [] : [`GPU ${showBytes(engine.device)}`];
+  const host = engine === undefined ? [] : [`engine ${showBytes(engine.host)}`];
+  return [`memory ${showBytes(own)}`, ...host, ...gpu].join(", ");
+}
+
+function footLine(state: ProgressState, memory: Memory): string {
   const { metrics, timing } = state;
   const rate =
     metrics === null || timing === null ? [] : [`${showLarge(tokensPerSecond(metrics, timing))} tokens/s`];
-  return [...rate, `memory ${showBytes(memory)}`, dim(state.engine)].join("   ");
+  return [...rate, memoryPart(memory), dim(state.engine)].join("   ");
 }
 
 /** `server  127.0.0.1:8000   12 requests waiting   paused for lack of capacity   at most 50 models` */
@@ -178,6 +187,12 @@ export const noProgress: ProgressState = {
 /** Steps that the time left is estimated from. */
 const window = 20;
 
+export function evaluationPhase({ team, done, tasks }: EvaluationProgress): string {
+  return `evaluating ${team}, ${done} of ${showTasks(tasks)}`;
+}
+
+type EvaluationProgress = Extract<TrainEvent, { type: "evaluation-progress" }>;
+
 export function advance(state: ProgressState, event: TrainEvent): ProgressState {
   switch (event.type) {
     case "run-started":
@@ -191,7 +206,7 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
     case "evaluation-started":
       return { ...state, phase: `evaluating ${event.team}` };
     case "evaluation-progress":
-      return { ...state, phase: `evaluating ${event.team}, ${event.done} of ${showTasks(event.tasks)}` };
+      return { ...state, phase: evaluationPhase(event) };
     case "evaluation":
       return {
         ...state,

@@ -7,6 +7,7 @@ import {
   type StepMetrics,
   type Timing,
 } from "../../../runs/records.ts";
+import type { ProcessMemory } from "../../../engines/engine.ts";
 import type { TrainEvent } from "../../../train/events.ts";
 import { visibleLength } from "../../table.ts";
 import { finalLines, resultTable } from "./final.ts";
@@ -79,7 +80,7 @@ it("the drift of a program's prompts is on the line and in the panel, by reason"
     "1 masked: the program did not get the answer",
   ];
   expect(stepLine(drifted, timing, 40, null)).toContain(notes.join("  "));
-  const lines = panelLines(after(started, { type: "step", metrics: drifted, timing }), 80, 1e9);
+  const lines = panelLines(after(started, { type: "step", metrics: drifted, timing }), 80, { own: 1e9 });
   const shown = lines.map((line) => stripVTControlCharacters(line));
   expect(shown.filter((line) => notes.includes(line))).toEqual(notes);
 });
@@ -205,7 +206,7 @@ describe("the panel", () => {
   );
 
   it("shows phase, bar, time left, success, rewards, divergence, evaluation, speed and memory", () => {
-    const text = stripVTControlCharacters(panelLines(state, 80, 420e6).join("\n"));
+    const text = stripVTControlCharacters(panelLines(state, 80, { own: 420e6 }).join("\n"));
     expect(text).toContain("mine  starting");
     expect(text).toContain(`${"━".repeat(10)}${"─".repeat(30)} step 10/40  1:00 min left`);
     expect(text).toContain("success 75.0 %  ▇");
@@ -213,6 +214,13 @@ describe("the panel", () => {
     expect(text).toContain("entropy 1.50  KL 0.00200");
     expect(text).toContain("team before training: 31.0 % (10.0 to 90.0) of 100 tasks");
     expect(text).toContain("500 tokens/s   memory 420 MB");
+  });
+
+  it("shows the memory of an engine's process and of its GPU apart", () => {
+    const text = (engine: ProcessMemory): string =>
+      stripVTControlCharacters(panelLines(state, 80, { own: 120e6, engine }).join("\n"));
+    expect(text({ host: 2.4e9 })).toContain("memory 120 MB, engine 2.4 GB   ");
+    expect(text({ host: 2.4e9, device: 6e9 })).toContain("memory 120 MB, engine 2.4 GB, GPU 6.0 GB   ");
   });
 
   it("shows what was measured of each role, and the last limit that was crossed", () => {
@@ -237,7 +245,7 @@ describe("the panel", () => {
       returned: { to: 14, learningRateFactor: 0.5 },
     };
     const shown = after(started, { type: "step", metrics: found, timing }, { type: "watch", record });
-    const lines = panelLines(shown, 80, 0).map(stripVTControlCharacters);
+    const lines = panelLines(shown, 80, { own: 0 }).map(stripVTControlCharacters);
     expect(lines).toContain(
       "scout: entropy 0.421, 61.0 % of the advantages, 12.5 % flat groups, 6.25 tokens, influence 2.00",
     );
@@ -253,7 +261,7 @@ describe("the panel", () => {
       { server: "one:8000", waiting: 12, queue, capacity: "at most 4 models", silence: null },
       { server: "two:8000", waiting: 1, queue: null, capacity: null, silence: { seconds: 12, why: "" } },
     ];
-    const lines = panelLines(state, 80, 0, servers).map(stripVTControlCharacters);
+    const lines = panelLines(state, 80, { own: 0 }, servers).map(stripVTControlCharacters);
     expect(lines).toContain(
       "server  one:8000   12 requests waiting   paused for lack of capacity: no GPU   at most 4 models",
     );
@@ -261,7 +269,7 @@ describe("the panel", () => {
   });
 
   it("keeps its bar within a narrow terminal", () => {
-    const [, , bar = ""] = panelLines(state, 40, 0);
+    const [, , bar = ""] = panelLines(state, 40, { own: 0 });
     expect(visibleLength(bar)).toBeLessThanOrEqual(40);
   });
 

@@ -8,16 +8,25 @@ import { LiveRegion } from "../../live.ts";
 import { jsonLines, printNote } from "../../print.ts";
 import { guideLines } from "./final.ts";
 import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine, watchLine } from "./lines.ts";
-import { panelLines, advance, noProgress, secondsLeft, type ProgressState } from "./panel.ts";
+import {
+  panelLines,
+  advance,
+  evaluationPhase,
+  noProgress,
+  secondsLeft,
+  type ProgressState,
+} from "./panel.ts";
 
 export interface Reporter {
   readonly listen: Listener;
   /** A line of the command itself, such as how to resume. */
   readonly note: (line: string) => void;
-  /** The panel shows the load of this engine's servers from now on. */
-  readonly watch?: (engine: Pick<Engine, "load">) => void;
+  /** The panel shows this engine's memory and the load of its servers from now on. */
+  readonly watch?: (engine: Watched) => void;
   readonly close: () => void;
 }
+
+type Watched = Pick<Engine, "load" | "processMemory">;
 
 export type ReportMode = "json" | "live" | "lines" | "quiet";
 
@@ -54,8 +63,8 @@ function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
 /** Sample episodes are shown with evaluations and at intervals, not with each step. */
 const stepsBetweenSamples = 10;
 
-/** Least time between lines about steps: of a warm start, whose steps are short, and of all in quiet mode. */
-const secondsBetweenLines = { warmStart: 2, quiet: 10 } as const;
+/** Least time between lines about steps: of a warm start, whose steps are short, and of all in quiet mode; and in evaluations. */
+const secondsBetweenLines = { warmStart: 2, quiet: 10, evaluation: 10 } as const;
 
 interface Lines {
   /** No sample episodes. */
@@ -66,6 +75,7 @@ interface Lines {
 function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide }: Lines): Reporter {
   let state = noProgress;
   let shownAt = -Infinity;
+  let evaluatedAt = -Infinity;
   const note = (line: string): void => {
     out.write(`${showLines(line)}\n`);
   };
@@ -78,9 +88,19 @@ function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide
     shownAt = now;
     return true;
   };
+  /** An evaluation may take minutes, and its lines come at its end. */
+  const noteEvaluation = (event: TrainEvent): void => {
+    const now = performance.now();
+    if (event.type === "evaluation-started") evaluatedAt = now;
+    if (event.type !== "evaluation-progress" || now - evaluatedAt < 1000 * secondsBetweenLines.evaluation)
+      return;
+    evaluatedAt = now;
+    note(evaluationPhase(event));
+  };
   return {
     listen: (event) => {
       state = advance(state, event);
+      noteEvaluation(event);
       const isSample = event.type === "sample-episodes" || event.type === "preview";
       if (isQuiet && isSample) return;
       const lines = [...(guide ? guideLines(event) : []), ...linesOf(event, state)];
@@ -94,10 +114,10 @@ function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide
 
 function liveReporter(out: NodeJS.WriteStream, guide: boolean): Reporter {
   let state = noProgress;
-  let engine: Pick<Engine, "load"> = {};
+  let engine: Watched = {};
   const region = new LiveRegion(out);
   const draw = (): void => {
-    const memory = process.memoryUsage.rss();
+    const memory = { own: process.memoryUsage.rss(), engine: engine.processMemory };
     if (state.run === "") return;
     region.update(panelLines(state, out.columns || 80, memory, engine.load));
   };

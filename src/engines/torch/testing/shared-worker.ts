@@ -57,8 +57,8 @@ export function openShared(own: Workers = workers): TorchEngine {
     get ready() {
       return worker.ready;
     },
-    get memoryBytes() {
-      return worker.memoryBytes;
+    get memory() {
+      return worker.memory;
     },
     ask,
     close: async () => {
@@ -106,8 +106,8 @@ export function openMortal(share: number): TorchEngine {
     };
     return {
       ready,
-      get memoryBytes() {
-        return worker.memoryBytes;
+      get memory() {
+        return worker.memory;
       },
       ask,
       close: async () => {
@@ -120,8 +120,8 @@ export function openMortal(share: number): TorchEngine {
   let isClosed = false;
   return new TorchEngine({
     ready: lasting.ready,
-    get memoryBytes() {
-      return lasting.memoryBytes;
+    get memory() {
+      return lasting.memory;
     },
     ask: (...given) => lasting.ask(...given),
     saved: (...given) => lasting.saved(...given),
