@@ -1,7 +1,7 @@
 /**
  * An algorithm is not a trainer. It picks one function per column of a table: sampling, return, group, baseline, scale, token
  * credit, objective. Each is small and pure. There is a file for each kind of column (`returns.ts`, `groups.ts`, …) and for each
- * family of rows (`rows/`); `algorithms.ts` is the table, and `credit.ts` computes. Nothing here touches an engine.
+ * family of rows (`rows/`); `algorithms.ts` is the table, and `credit.ts` and `data.ts` compute. Nothing here touches an engine.
  */
 import type { z } from "zod";
 import type { KlEstimator, Loss } from "../engines/engine.ts";

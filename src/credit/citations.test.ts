@@ -1,6 +1,6 @@
 /**
  * Every formula cites its source in its own comment: a source listed in sources.ts, with the number and name
- * given there. Not checked: `credit.ts`, which combines the formulas.
+ * given there. Not checked: `credit.ts` and `data.ts`, which combine the formulas.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";

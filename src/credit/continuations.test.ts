@@ -2,7 +2,8 @@
 import { expect, it } from "vitest";
 import type { Episode } from "../rollout/episode.ts";
 import { algorithmFrom } from "./algorithms.ts";
-import { credit, toData } from "./credit.ts";
+import { credit } from "./credit.ts";
+import { toData } from "./data.ts";
 import { episodeFrom, type TreeSketch } from "./testing.ts";
 
 const c3 = algorithmFrom("c3", { samples: 2 });

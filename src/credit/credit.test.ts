@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
 import type { CreditedAction } from "./algorithm.ts";
 import { algorithmFrom } from "./algorithms.ts";
-import { credit, toData } from "./credit.ts";
+import { credit } from "./credit.ts";
+import { toData } from "./data.ts";
 import { placedActions } from "./places.ts";
 import { action, type ActionSketch, decision, trajectories } from "./testing.ts";
 

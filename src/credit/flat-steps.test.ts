@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
-import { credit, toData } from "./credit.ts";
+import { credit } from "./credit.ts";
+import { toData } from "./data.ts";
 import { action, decision, trajectories } from "./testing.ts";
 
 /** log π − log π_ref is 0.01 at the first token and differs between actions at the second. */

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
 import type { Signals } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
-import { credit, toData } from "./credit.ts";
+import { credit } from "./credit.ts";
+import { toData } from "./data.ts";
 import { placedActions } from "./places.ts";
 import { distance, episodeFrom, type TreeSketch } from "./testing.ts";
 

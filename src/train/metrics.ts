@@ -4,7 +4,7 @@
  */
 import type { Algorithm, CreditedAction, PlacedAction } from "../credit/algorithm.ts";
 import { isFlat } from "../credit/baselines.ts";
-import { advantageShares } from "../credit/credit.ts";
+import { advantageShares } from "../credit/data.ts";
 import { placedActions } from "../credit/places.ts";
 import { usesRewards } from "../credit/selection.ts";
 import type { Environment } from "../environments/environment.ts";

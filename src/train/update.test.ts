@@ -12,7 +12,7 @@ import {
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
-import { toData } from "../credit/credit.ts";
+import { toData } from "../credit/data.ts";
 import { action, episodeFrom, trajectories, type TreeSketch } from "../credit/testing.ts";
 import { rootKey } from "../random.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";

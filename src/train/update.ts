@@ -1,7 +1,7 @@
 /** From credit to new weights: the optimizer steps of policies and critics, each minibatches × epochs of a step's data. */
 import type { CreditedAction, CriticTerm, Signals } from "../credit/algorithm.ts";
 import { criticData, criticLoss, criticName } from "../credit/critics.ts";
-import { toData } from "../credit/credit.ts";
+import { toData } from "../credit/data.ts";
 import type { AdamOptions, Datum, Engine, Loss, LossResult, UpdateResult } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { generatorOf, keyAt, shuffled, type Key } from "../random.ts";

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../rollout/episode.ts";
 import { algorithmFrom } from "../algorithms.ts";
-import { credit, toData } from "../credit.ts";
+import { credit } from "../credit.ts";
+import { toData } from "../data.ts";
 import { action, distance, trajectories } from "../testing.ts";
 import { whitenTokens } from "../whitening.ts";
 
