@@ -15,7 +15,8 @@ const toolLines =
   'Call a tool with <tool_call>{"name": …, "arguments": {…}}</tool_call>. The tools:\\n\'' +
   "}}{% for tool in tools %}{{ tool | tojson + '\\n' }}{% endfor %}{{ '<|im_end|>\\n' }}";
 
-const chatTemplate =
+/** ChatML with tools, without any model's own words. */
+export const chatTemplate =
   `{% if tools %}{{ '<|im_start|>system\\n${toolLines}{% endif %}` +
   "{% for message in messages %}" +
   "{{ '<|im_start|>' + ('user' if message['role'] == 'tool' else message['role']) + '\\n' + message['content'] }}" +
