@@ -11,7 +11,7 @@
  *   GET  /api/runs/RUN/action?episode=&action=   ActionView
  *   GET  /api/runs/RUN/file?hash=                bytes; to be saved, unless they are a picture or plain text
  *   GET  /api/changes                            server-sent events, each a Change
- *   POST /api/runs/RUN/replay                    ReplayRequest as JSON; ReplayEvents as JSON lines, while it runs
+ *   POST /api/runs/RUN/continue                  ContinueRequest as JSON; ContinueEvents as JSON lines, while it runs
  *
  * Anything else, and what fails, is a Problem with a status of 400 or more. An exported file holds an Export instead.
  */
@@ -58,7 +58,7 @@ export interface RunPage extends RunLine {
   readonly recipeText: string;
   /** Names of the curves. */
   readonly columns: readonly string[];
-  /** Steps after which there is a checkpoint, which `replay` can use. */
+  /** Steps after which there is a checkpoint, which a state can be continued with. */
   readonly checkpoints: readonly number[];
   readonly index: IndexState;
 }
@@ -326,9 +326,9 @@ export interface EndView {
   readonly problem?: string;
 }
 
-export interface ReplayRequest {
+export interface ContinueRequest {
   readonly episode: string;
-  /** The node to play on from. */
+  /** The state to continue from. */
   readonly node: string;
   /** How often; 1 to 64. */
   readonly samples: number;
@@ -338,8 +338,10 @@ export interface ReplayRequest {
   readonly step?: number;
 }
 
-export type ReplayEvent =
-  | { readonly type: "loading"; readonly step: number | null }
+export type ContinueEvent =
+  | { readonly type: "loading" }
+  /** The weights of the checkpoint after this step play; null: the untrained ones. */
+  | { readonly type: "playing"; readonly step: number | null }
   /** One continuation: the path to the node, and what followed. */
   | { readonly type: "episode"; readonly sample: number; readonly episode: EpisodeView }
   | { readonly type: "done"; readonly samples: number; readonly success: Interval; readonly score: number }

@@ -9,7 +9,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listenAt } from "../calls/listen.ts";
 import { isPresent } from "../present.ts";
-import type { Change, ReplayEvent, ReplayRequest } from "./api.ts";
+import type { Change, ContinueEvent, ContinueRequest } from "./api.ts";
 import { pageHtml } from "./bundle.ts";
 import { answerFrom } from "./page/exported.ts";
 import { episodeCount, hostile, hostileExport, runName } from "./testing/exported.ts";
@@ -190,9 +190,9 @@ describe.skipIf(executablePath === undefined)(
       });
     });
 
-    it("replays stream in, and a run that trains is live", async () => {
+    it("continuations stream in, and a run that trains is live", async () => {
       const data = hostileExport();
-      const asked: ReplayRequest[] = [];
+      const asked: ContinueRequest[] = [];
       const server: Server = createServer((request, response) => {
         const send = (value: unknown) => response.end(JSON.stringify(value));
         const path = request.url ?? "/";
@@ -216,10 +216,11 @@ describe.skipIf(executablePath === undefined)(
         let body = "";
         request.on("data", (part: Buffer) => (body += part.toString()));
         request.on("end", () => {
-          asked.push(JSON.parse(body) as ReplayRequest);
+          asked.push(JSON.parse(body) as ContinueRequest);
           const episode = data.episodes[runName]?.["train/1/1"];
-          const events: (ReplayEvent | undefined)[] = [
-            { type: "loading", step: 30 },
+          const events: (ContinueEvent | undefined)[] = [
+            { type: "loading" },
+            { type: "playing", step: 30 },
             episode && { type: "episode", sample: 0, episode },
             { type: "done", samples: 1, success: { mean: 1, low: 0.2, high: 1 }, score: 1 },
           ];
@@ -232,9 +233,9 @@ describe.skipIf(executablePath === undefined)(
       const page = await context.newPage();
       await page.goto(`${url}/${views.action}`);
       await page.getByText("live", { exact: true }).waitFor();
-      await page.getByRole("button", { name: "Replay greedily" }).click();
+      await page.getByRole("button", { name: "Continue greedily" }).click();
       await page.getByText("✓ success").waitFor();
-      await page.getByText("Weights of step 30.").waitFor();
+      await page.getByText("With the weights after step 30.").waitFor();
       expect(asked).toEqual([{ episode: `train/1/${hostile}`, node: "", samples: 1, greedy: true }]);
       await context.close();
       server.closeAllConnections();

@@ -26,8 +26,8 @@ beforeAll(async () => {
     runs,
     port: 0,
     page: async () => "<!doctype html><title>Troupe</title>",
-    replay: async (_run, { episode }, emit) => {
-      emit({ type: "loading", step: null });
+    continueFrom: async (_run, { episode }, emit) => {
+      emit({ type: "loading" });
       throw new Error(`no weights for ${episode}`);
     },
   });
@@ -234,17 +234,17 @@ it("reads every filter that can be written, and nothing else", async () => {
     expect([query, (await ask(`/api/runs/good/episodes?${query}`)).status]).toEqual([query, 404]);
 });
 
-it("replays only what its page asks for, and reports what fails", async () => {
+it("continues only what its page asks for, and reports what fails", async () => {
   const body = JSON.stringify({ episode: "train/1/0", node: "", samples: 1 });
   const post = (headers: Record<string, string>, sent = body) =>
-    ask("/api/runs/good/replay", { method: "POST", headers, body: sent });
+    ask("/api/runs/good/continue", { method: "POST", headers, body: sent });
   const type = { "content-type": "application/json" };
   expect((await post({ "content-type": "text/plain" })).status).toBe(415);
   expect((await post(type, "{}")).status).toBe(400);
   expect((await post(type, "x".repeat(2 ** 17))).status).toBe(413);
   const events = (await post(type)).body.trim().split("\n");
   expect(events.map((line): unknown => JSON.parse(line))).toEqual([
-    { type: "loading", step: null },
+    { type: "loading" },
     { type: "problem", error: "no weights for train/1/0" },
   ]);
 });

@@ -9,7 +9,7 @@ import { wholeBody, TooLongError } from "../calls/http.ts";
 import { listenAt } from "../calls/listen.ts";
 import { TroupeError } from "../errors.ts";
 import { jsonOrNull } from "../json.ts";
-import type { Problem, ReplayEvent, ReplayRequest } from "./api.ts";
+import type { Problem, ContinueEvent, ContinueRequest } from "./api.ts";
 import { filterIn, numberIn } from "./query.ts";
 import type { ViewedRun } from "./run.ts";
 import type { ViewedRuns } from "./runs.ts";
@@ -19,11 +19,11 @@ export interface ViewServerOptions {
   /** The page, one file of HTML that says what it may load. */
   readonly page: () => Promise<string>;
   readonly port: number;
-  /** Plays on from a recorded state, and tells what happens. */
-  readonly replay: (
+  /** Continues an episode from a recorded state, and tells what happens. */
+  readonly continueFrom: (
     run: ViewedRun,
-    request: ReplayRequest,
-    emit: (event: ReplayEvent) => void,
+    request: ContinueRequest,
+    emit: (event: ContinueEvent) => void,
     signal: AbortSignal,
   ) => Promise<void>;
 }
@@ -127,15 +127,15 @@ async function sendPage(page: ViewServerOptions["page"], response: ServerRespons
 }
 
 async function answerApi(
-  { runs, replay }: ViewServerOptions,
+  { runs, continueFrom }: ViewServerOptions,
   path: readonly string[],
   query: URLSearchParams,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const [what = "", name = "", part = ""] = path;
-  const isReplay = what === "runs" && part === "replay" && path.length === 3;
-  const expected = isReplay ? "POST" : "GET";
+  const continues = what === "runs" && part === "continue" && path.length === 3;
+  const expected = continues ? "POST" : "GET";
   if (request.method !== expected) throw new BadRequest(405, `Use ${expected} here.`);
   if (what === "changes" && path.length === 1) return sendChanges(runs, request, response);
   if (what === "compare" && path.length === 1)
@@ -169,8 +169,8 @@ async function answerApi(
       return sendJson(response, 200, await run.action(wanted("episode"), wanted("action")));
     case "file":
       return sendFile(response, await run.file(wanted("hash")));
-    case "replay":
-      return sendReplay(replay, run, replayIn(await bodyOf(request)), response);
+    case "continue":
+      return sendContinuations(continueFrom, run, requestIn(await bodyOf(request)), response);
     default:
       throw new BadRequest(404, "There is nothing at this address.");
   }
@@ -272,7 +272,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   }
 }
 
-const replaySchema = z.strictObject({
+const continueSchema = z.strictObject({
   episode: z.string(),
   node: z.string(),
   samples: z.int().min(1).max(64),
@@ -281,9 +281,9 @@ const replaySchema = z.strictObject({
 });
 
 /** @throws BadRequest */
-function replayIn(body: string): ReplayRequest {
-  const parsed = replaySchema.safeParse(jsonOrNull(body));
-  if (parsed.success) return parsed.data as ReplayRequest;
+function requestIn(body: string): ContinueRequest {
+  const parsed = continueSchema.safeParse(jsonOrNull(body));
+  if (parsed.success) return parsed.data as ContinueRequest;
   const [issue] = parsed.error.issues;
   throw new BadRequest(
     400,
@@ -292,18 +292,18 @@ function replayIn(body: string): ReplayRequest {
 }
 
 /** What fails once it has begun is the last event. It ends when the page is gone. */
-async function sendReplay(
-  replay: ViewServerOptions["replay"],
+async function sendContinuations(
+  continueFrom: ViewServerOptions["continueFrom"],
   run: ViewedRun,
-  asked: ReplayRequest,
+  asked: ContinueRequest,
   response: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
   response.on("close", () => gone.abort());
   response.writeHead(200, { ...headers, "content-type": "application/jsonl; charset=utf-8" });
-  const emit = (event: ReplayEvent): void => void response.write(`${JSON.stringify(event)}\n`);
+  const emit = (event: ContinueEvent): void => void response.write(`${JSON.stringify(event)}\n`);
   try {
-    await replay(run, asked, emit, gone.signal);
+    await continueFrom(run, asked, emit, gone.signal);
   } catch (error) {
     emit({ type: "problem", error: (error as Error).message });
   }

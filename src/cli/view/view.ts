@@ -12,7 +12,7 @@ import { wholeNumber } from "../arguments.ts";
 import { listenForStop } from "../exit.ts";
 import { findRun } from "../places.ts";
 import { printLines } from "../print.ts";
-import { replay } from "./replay.ts";
+import { continueFrom } from "./continue.ts";
 
 interface ViewOptions {
   readonly runs: string;
@@ -40,7 +40,7 @@ export function viewCommand(): Command {
       await using server = await startViewServer({
         runs,
         page: () => pageHtml(),
-        replay,
+        continueFrom,
         port,
       });
       printLines([server.url]);

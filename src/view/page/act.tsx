@@ -1,111 +1,126 @@
-/** What can be done from a state: replay it with a checkpoint's weights, or play on in a terminal. */
+/** What can be done from a state: continue it with a checkpoint's weights, or take a role there in a terminal. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { EpisodeView, ReplayEvent, ReplayRequest, RunPage } from "../api.ts";
+import type { EpisodeView, ContinueEvent, ContinueRequest, RunPage } from "../api.ts";
 import { exported, pathOfRun, useAnswer } from "./data.ts";
 import { Copy, figure, Lines, percent, Problem, Words } from "./text.tsx";
-
-interface Replay {
-  readonly isRunning: boolean;
-  readonly events: readonly ReplayEvent[];
-}
 
 interface ActProps {
   readonly view: EpisodeView;
   readonly node: string;
   /** Which state that is, in words. */
-  readonly title: string;
+  readonly from: string;
 }
 
-export function Act({ view, node, title }: ActProps) {
-  const [samples, setSamples] = useState(8);
-  const [replay, setReplay] = useState<Replay | null>(null);
-  const running = useRef<AbortController | null>(null);
+export function Act({ view, node, from }: ActProps) {
+  const place = view.nodes.find(({ id }) => id === node);
   const { data: page } = useAnswer<RunPage>(pathOfRun(view.run));
-  const play = view.nodes.find(({ id }) => id === node)?.play;
-  useEffect(() => () => running.current?.abort(), []);
-  const start = async (greedy: boolean) => {
-    running.current?.abort();
-    const control = new AbortController();
-    running.current = control;
-    const events: ReplayEvent[] = [];
-    const show = (isRunning: boolean) => setReplay({ isRunning, events: [...events] });
-    show(true);
-    const request = { episode: view.id, node, samples: greedy ? 1 : samples, ...(greedy ? { greedy } : {}) };
-    try {
-      for await (const event of eventsOf(view.run, request, control.signal)) {
-        events.push(event);
-        show(true);
-      }
-    } catch (error) {
-      if (control.signal.aborted) return;
-      events.push({ type: "problem", error: (error as Error).message });
-    }
-    show(false);
-  };
+  if (place?.done === true) return null;
   const cannot =
     exported !== null
-      ? "An exported file cannot replay; the viewer on the machine with the run can."
+      ? "An exported file cannot play; the viewer on the machine with the run can."
       : page?.checkpoints.length === 0
-        ? "The run has no checkpoint to replay with."
+        ? "The run has no checkpoint yet, whose weights would play."
         : null;
   return (
     <section class="act">
-      <h3>{title}</h3>
-      {cannot !== null ? (
-        <p class="soft">{cannot}</p>
-      ) : (
-        <div class="act-row">
-          <button type="button" disabled={replay?.isRunning === true} onClick={() => void start(true)}>
-            Replay greedily
-          </button>
-          <button type="button" disabled={replay?.isRunning === true} onClick={() => void start(false)}>
-            Replay
-          </button>
-          <label class="field">
-            <input
-              type="number"
-              min={1}
-              max={64}
-              value={samples}
-              aria-label="Samples"
-              onChange={(event) =>
-                setSamples(Math.max(1, Math.min(64, Number(event.currentTarget.value) || 1)))
-              }
-            />
-            times
-          </label>
-          {replay?.isRunning === true && (
-            <button
-              type="button"
-              class="quiet"
-              onClick={() => {
-                running.current?.abort();
-                setReplay({ ...replay, isRunning: false });
-              }}
-            >
-              Stop
-            </button>
-          )}
-        </div>
-      )}
-      {replay !== null && <Result replay={replay} from={node} />}
-      {play !== undefined && (
+      <h3>Continue from here</h3>
+      <p class="soft">
+        Plays on from {from} to the end of the episode, with the weights of the newest checkpoint: sampled as in
+        evaluations, or greedily, which takes the most probable token each time. No judge is asked, and nothing is
+        recorded or trained.
+      </p>
+      {cannot === null ? <Continue run={view.run} episode={view.id} node={node} /> : <p>{cannot}</p>}
+      {place?.play !== undefined && (
         <>
-          <p class="soft">Play on from here, in a terminal:</p>
-          <Copy text={play} />
+          <h3>Play from here</h3>
+          <p class="soft">Take a role yourself, in a terminal:</p>
+          <Copy text={place.play} />
         </>
       )}
     </section>
   );
 }
 
+function Continue({ run, ...place }: Pick<ContinueRequest, "episode" | "node"> & { readonly run: string }) {
+  const [samples, setSamples] = useState(8);
+  const { shown, start, stop } = useContinuations(run);
+  const isRunning = shown?.isRunning === true;
+  return (
+    <>
+      <div class="act-row">
+        <button
+          type="button"
+          disabled={isRunning}
+          onClick={() => void start({ ...place, samples: 1, greedy: true })}
+        >
+          Continue greedily
+        </button>
+        <button type="button" disabled={isRunning} onClick={() => void start({ ...place, samples })}>
+          Continue
+        </button>
+        <label class="field">
+          <input
+            type="number"
+            min={1}
+            max={64}
+            value={samples}
+            aria-label="Samples"
+            onChange={({ currentTarget: { value } }) =>
+              setSamples(Math.max(1, Math.min(64, Math.round(Number(value)) || 1)))
+            }
+          />
+          {samples === 1 ? "time" : "times"}
+        </label>
+        {isRunning && (
+          <button type="button" class="quiet" onClick={stop}>
+            Stop
+          </button>
+        )}
+      </div>
+      {shown !== null && <Result continuations={shown} from={place.node} />}
+    </>
+  );
+}
+
+interface Continuations {
+  readonly isRunning: boolean;
+  readonly events: readonly ContinueEvent[];
+}
+
+/** Those that were asked for last. Asking for others, and leaving the view, stops them. */
+function useContinuations(run: string) {
+  const [shown, setShown] = useState<Continuations | null>(null);
+  const running = useRef<AbortController | null>(null);
+  const stop = () => running.current?.abort();
+  useEffect(() => stop, []);
+  const start = async (request: ContinueRequest) => {
+    stop();
+    const control = new AbortController();
+    running.current = control;
+    const events: ContinueEvent[] = [];
+    const show = (isRunning: boolean) =>
+      running.current === control && setShown({ isRunning, events: [...events] });
+    show(true);
+    try {
+      for await (const event of eventsOf(run, request, control.signal)) {
+        events.push(event);
+        show(true);
+      }
+    } catch (error) {
+      if (!control.signal.aborted) events.push({ type: "problem", error: (error as Error).message });
+    }
+    show(false);
+  };
+  return { shown, start, stop };
+}
+
 async function* eventsOf(
   run: string,
-  request: ReplayRequest,
+  request: ContinueRequest,
   signal: AbortSignal,
-): AsyncGenerator<ReplayEvent> {
+): AsyncGenerator<ContinueEvent> {
   const headers = { "content-type": "application/json" };
-  const response = await fetch(pathOfRun(run, "/replay"), {
+  const response = await fetch(pathOfRun(run, "/continue"), {
     method: "POST",
     headers,
     body: JSON.stringify(request),
@@ -122,19 +137,28 @@ async function* eventsOf(
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     const lines = `${rest}${part.value}`.split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as ReplayEvent;
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as ContinueEvent;
   }
-  if (rest.trim() !== "") yield JSON.parse(rest) as ReplayEvent;
+  if (rest.trim() !== "") yield JSON.parse(rest) as ContinueEvent;
 }
 
-function Result({ replay: { isRunning, events }, from }: { readonly replay: Replay; readonly from: string }) {
+interface ResultProps {
+  readonly continuations: Continuations;
+  readonly from: string;
+}
+
+function Result({ continuations: { isRunning, events }, from }: ResultProps) {
   const done = events.find((event) => event.type === "done");
-  const loading = events.find((event) => event.type === "loading");
+  const playing = events.find((event) => event.type === "playing");
   return (
-    <div class="replay" aria-live="polite">
-      {isRunning && <p class="soft loading">{loading === undefined ? "Loading the weights…" : "Playing…"}</p>}
-      {loading?.step !== undefined && loading.step !== null && (
-        <p class="soft">Weights of step {loading.step}.</p>
+    <div class="continuations" aria-live="polite">
+      {isRunning && <p class="soft loading">{playing === undefined ? "Loading the weights…" : "Playing…"}</p>}
+      {playing !== undefined && (
+        <p class="soft">
+          {playing.step === null
+            ? "With the untrained weights."
+            : `With the weights after step ${playing.step}.`}
+        </p>
       )}
       {done !== undefined && (
         <p>
@@ -143,33 +167,38 @@ function Result({ replay: { isRunning, events }, from }: { readonly replay: Repl
         </p>
       )}
       {events.map((event, index) => event.type === "problem" && <Problem key={index} text={event.error} />)}
-      <ol class="continuations">
+      <ol>
         {events.map(
           (event, index) =>
             event.type === "episode" && (
               <li key={index}>
-                <details>
-                  <summary>
-                    <span class={event.episode.success >= 1 ? "up" : "down"}>
-                      {event.episode.success >= 1 ? "✓ success" : "✗ no success"}
-                    </span>{" "}
-                    score {figure(event.episode.score)}
-                  </summary>
-                  {saidAfter(event.episode, from).map(({ id, role, turn, reply }) => (
-                    <p key={id}>
-                      <b>
-                        <Words text={role} />, turn {turn + 1}
-                      </b>{" "}
-                      <Words text={reply.text} most={600} />
-                    </p>
-                  ))}
-                  <Lines name="End" text={event.episode.nodes.at(-1)?.rendered ?? ""} />
-                </details>
+                <Continuation episode={event.episode} from={from} />
               </li>
             ),
         )}
       </ol>
     </div>
+  );
+}
+
+function Continuation({ episode, from }: { readonly episode: EpisodeView; readonly from: string }) {
+  const isSuccess = episode.success >= 1;
+  return (
+    <details>
+      <summary>
+        <span class={isSuccess ? "up" : "down"}>{isSuccess ? "✓ success" : "✗ no success"}</span> score{" "}
+        {figure(episode.score)}
+      </summary>
+      {saidAfter(episode, from).map(({ id, role, turn, reply }) => (
+        <p key={id}>
+          <b>
+            <Words text={role} />, turn {turn + 1}
+          </b>{" "}
+          <Words text={reply.text} most={600} />
+        </p>
+      ))}
+      <Lines name="End" text={episode.nodes.at(-1)?.rendered ?? ""} />
+    </details>
   );
 }
 

@@ -75,7 +75,7 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
         {data === undefined ? <p class="empty loading">Loading…</p> : <Heat action={data} />}
       </section>
       <Texts action={action} edge={edge} view={view} data={data} />
-      <Act view={view} node={action.parent} title="From the state before it" />
+      <Act view={view} node={action.parent} from="the state before this action" />
     </>
   );
 }

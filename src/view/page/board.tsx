@@ -110,7 +110,7 @@ export function Board({ view }: { readonly view: EpisodeView }) {
             <Step key={edge.action} edge={edge} action={view.actions[edge.action]} view={view} />
           ))
         )}
-        <Act key={frame.id} view={view} node={frame.id} title="From this state" />
+        <Act key={frame.id} view={view} node={frame.id} from="this state" />
       </aside>
     </div>
   );

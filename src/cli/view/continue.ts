@@ -1,4 +1,4 @@
-/** "Replay from here": plays on from a recorded state with a checkpoint's weights, for the viewer. */
+/** "Continue from here": plays on from a recorded state with a checkpoint's weights, for the viewer. */
 import path from "node:path";
 import { TroupeError } from "../../errors.ts";
 import { keyAt, rootKey } from "../../random.ts";
@@ -13,7 +13,7 @@ import { layoutOf } from "../../runs/layout.ts";
 import { mean, wilsonInterval } from "../../statistics.ts";
 import { checkContinuable, playingSetting } from "../../train/playing.ts";
 import { withServices } from "../../train/services.ts";
-import type { ReplayEvent, ReplayRequest } from "../../view/api.ts";
+import type { ContinueEvent, ContinueRequest } from "../../view/api.ts";
 import type { ViewedRun } from "../../view/run.ts";
 import { withTrainedTeam, type TrainedTeam } from "../trained-team.ts";
 
@@ -21,21 +21,22 @@ import { withTrainedTeam, type TrainedTeam } from "../trained-team.ts";
  * Plays on as often as asked, without a judge: what only a judge rewards has no reward.
  * @throws TroupeError for an episode, a node or a checkpoint that is not there, and those of the engine
  */
-export async function replay(
+export async function continueFrom(
   run: ViewedRun,
-  { episode: id, node, samples, greedy = false, step }: ReplayRequest,
-  emit: (event: ReplayEvent) => void,
+  { episode: id, node, samples, greedy = false, step }: ContinueRequest,
+  emit: (event: ContinueEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { stored } = await run.stored(id);
   const { checkpoints } = layoutOf(run.directory);
   const place = step === undefined ? run.directory : path.join(checkpoints, `step-${step}`);
   const team = stored.entry.evaluation?.team ?? "team";
-  emit({ type: "loading", step: step ?? null });
+  emit({ type: "loading" });
   await withTrainedTeam(place, { runs: run.directory, team }, (trained) =>
     withServices(async (services) => {
       const { environment, recipe } = trained.resolved;
       checkContinuable(environment, recipe, `${stored.episode.id} cannot be continued`);
+      emit({ type: "playing", step: Object.values(trained.weights)[0]?.step ?? null });
       const setting = { ...settingOf(trained, greedy), services, signal };
       const count = greedy ? 1 : samples;
       const ends: Episode["ends"][number]["outcome"][] = [];
@@ -43,7 +44,7 @@ export async function replay(
         signal.throwIfAborted();
         const episode = await continued(setting, trained, stored, { node, sample });
         ends.push(...episode.ends.map(({ outcome }) => outcome));
-        emit({ type: "episode", sample, episode: await run.viewOf(replayed(stored, episode)) });
+        emit({ type: "episode", sample, episode: await run.viewOf(inPlaceOf(stored, episode)) });
       }
       const successes = ends.filter(({ success }) => success).length;
       const { low, high } = wilsonInterval(successes, ends.length);
@@ -86,7 +87,7 @@ async function continued(
 }
 
 /** In the place of the episode that it continues. */
-function replayed({ entry }: StoredEpisode, episode: Episode): StoredEpisode {
+function inPlaceOf({ entry }: StoredEpisode, episode: Episode): StoredEpisode {
   const outcome = episode.ends[0]?.outcome;
   const success = outcome?.success === true ? 1 : 0;
   return {
