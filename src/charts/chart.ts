@@ -1,8 +1,16 @@
 /** Charts as SVG: lines with bands or whiskers, and bars. Colours are classes of the style sheets in page.ts. */
-import { showNumber } from "../format.ts";
 import type { Interval } from "../statistics.ts";
 import { type Child, element, type Markup, path, rounded } from "./markup.ts";
-import { cutToWidth, type Range, rangeOf, roundTicks, scaleOf, spread, widthOf } from "./scales.ts";
+import {
+  cutToWidth,
+  type Range,
+  rangeOf,
+  roundTicks,
+  scaleOf,
+  spread,
+  tickLabels,
+  widthOf,
+} from "./scales.ts";
 
 /** A drawing that a page shows inline, and that can be a file of its own. */
 export interface Chart {
@@ -321,9 +329,15 @@ export const shareTicks: Axis["ticks"] = [0, 0.25, 0.5, 0.75, 1].map((at) => ({
 }));
 
 /** An axis of steps, from the first to the last. */
-export function stepAxis(last: number, title = "step of reinforcement"): Axis {
-  const ticks = roundTicks([0, last], 5, true).map((at) => ({ at, label: String(at) }));
-  return { title, range: [0, last], ticks };
+export function stepAxis(last: number, title = "step of reinforcement", first = 0): Axis {
+  const ticks = roundTicks([first, last], 5, true).map((at) => ({ at, label: String(at) }));
+  return { title, range: [first, last], ticks };
+}
+
+/** Where a chart's steps begin, and what they are steps of. Default: 0, reinforcement. */
+export interface Steps {
+  readonly title: string;
+  readonly first: number;
 }
 
 /** A figure by step, with its intervals as bands. A share is shown as a part of the whole. */
@@ -331,7 +345,7 @@ export function stepChart(
   figure: string,
   lines: readonly Line[],
   isShare: boolean,
-  title?: string,
+  { title, first = 0 }: Partial<Steps> = {},
 ): LineChart {
   const points = lines.flatMap((line) => line.points);
   const range = isShare
@@ -341,11 +355,13 @@ export function stepChart(
           interval === undefined ? [y] : [y, interval.low, interval.high],
         ),
       );
-  const x = stepAxis(Math.max(1, ...points.map((point) => point.x)), title);
+  const ticks = roundTicks(range, 5);
+  const labels = tickLabels(ticks);
+  const x = stepAxis(Math.max(first + 1, ...points.map((point) => point.x)), title, first);
   return {
     spoken: `${figure} by ${x.title}`,
     x,
-    y: { title: "", range, ticks: roundTicks(range, 5).map((at) => ({ at, label: showNumber(at) })) },
+    y: { title: "", range, ticks: ticks.map((at, index) => ({ at, label: labels[index] ?? "" })) },
     lines,
     intervals: "bands",
   };

@@ -1,6 +1,6 @@
 import { array, assert, double, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cutToWidth, rangeOf, roundTicks, scaleOf, spread, widthOf } from "./scales.ts";
+import { cutToWidth, rangeOf, roundTicks, scaleOf, spread, tickLabels, widthOf } from "./scales.ts";
 
 it.each([
   [[0, 1], 5, [0, 0.2, 0.4, 0.6, 0.8, 1]],
@@ -15,6 +15,48 @@ it("ticks of steps are whole numbers, also of few steps", () => {
   expect(roundTicks([0, 3], 5, true)).toEqual([0, 1, 2, 3]);
   expect(roundTicks([0, 12], 5, true)).toEqual([0, 5, 10]);
   expect(roundTicks([0, 120], 5, true)).toEqual([0, 25, 50, 75, 100]);
+});
+
+it.each([
+  [
+    [0, 1],
+    ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"],
+  ],
+  [
+    [-2, 2],
+    ["−2", "−1", "0", "1", "2"],
+  ],
+  [
+    [1000, 1002],
+    ["1000.0", "1000.5", "1001.0", "1001.5", "1002.0"],
+  ],
+  [
+    [8000, 20_000],
+    ["10.0 k", "12.5 k", "15.0 k", "17.5 k", "20.0 k"],
+  ],
+  [
+    [0, 3e6],
+    ["0 M", "1 M", "2 M", "3 M"],
+  ],
+  [
+    [0, 4e-5],
+    ["0", "1e-5", "2e-5", "3e-5", "4e-5"],
+  ],
+] as const)("labels of ticks tell them apart, with as few digits as that takes: %j", (range, labels) => {
+  expect(tickLabels(roundTicks(range, 5))).toEqual(labels);
+});
+
+it("labels of ticks are as many different ones", () => {
+  assert(
+    property(
+      double({ noNaN: true, min: -1e6, max: 1e6 }),
+      double({ noNaN: true, min: 1e-3, max: 1e9 }),
+      (low, size) => {
+        const ticks = roundTicks([low, low + size], 5);
+        expect(new Set(tickLabels(ticks)).size).toBe(ticks.length);
+      },
+    ),
+  );
 });
 
 it("a range is never empty, and a scale reaches its ends", () => {

@@ -26,6 +26,28 @@ export function roundTicks([low, high]: Range, count: number, areWhole = false):
   return Array.from({ length }, (_, index) => Number(((first + index) * size).toPrecision(12)));
 }
 
+/** As short as the digits allow that tell one from the next: `0.0`, `0.5`, `1.0`; `10.0 k`, `12.5 k`. */
+export function tickLabels(ticks: readonly number[]): string[] {
+  const largest = Math.max(0, ...ticks.map(Math.abs));
+  if (largest > 0 && largest < 1e-4) return ticks.map((at) => signed(at === 0 ? "0" : at.toExponential()));
+  const [, size, unit] = units.find(([from]) => largest >= from) ?? [0, 1, ""];
+  // Rounded: 1,000.2 divided by 1,000 has many digits.
+  const scaled = ticks.map((at) => String(Number((at / size).toPrecision(12))));
+  const decimals = Math.max(0, ...scaled.map((at) => at.split(".")[1]?.length ?? 0));
+  return scaled.map((at) => signed(`${Number(at).toFixed(decimals)}${unit}`));
+}
+
+/** A hyphen is shorter than a minus. */
+function signed(label: string): string {
+  return label.replace(/^-/, "−");
+}
+
+const units = [
+  [1e9, 1e9, " G"],
+  [1e6, 1e6, " M"],
+  [1e4, 1e3, " k"],
+] as const;
+
 /** Text is measured without a font, in sizes of the font: letters are at most this wide on average, and capitals wider. */
 const letterWidth = 0.58;
 const capitalWidth = 0.72;

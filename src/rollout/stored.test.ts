@@ -96,3 +96,17 @@ it("episodes are selected by origin", async () => {
   expect(await ids({ id: "train/1/0" })).toEqual(["train/1/0"]);
   expect((await read({ from: "training" })).map(({ credit }) => credit)).toEqual([[]]);
 });
+
+it("a continuation is one, also in the first runs of c3, which call it a replay", async () => {
+  const episode = await talk(1);
+  const credit = episode.actions.map(({ id: action }, index) => {
+    const leftOut = index === 0 ? "continuation" : "down-sampled";
+    return { action, group: "a", return: 1, advantage: 0, leftOut } as const;
+  });
+  const old = credit.map((one) => ({
+    ...one,
+    ...(one.leftOut === "continuation" ? { leftOut: "replay" } : {}),
+  }));
+  await keep(newEpisode(episode, { step: 1 }, decode, old as unknown as typeof credit));
+  expect((await read()).map((one) => one.credit)).toEqual([credit]);
+});

@@ -18,8 +18,11 @@ const actionCredit = z.object({
   /** null: a reward it depends on is missing. */
   return: z.number().nullable(),
   advantage: z.number(),
-  /** Why it was not trained. Absent: it was. */
-  leftOut: z.enum(["down-sampled", "continuation"]).optional(),
+  /** Why it was not trained. Absent: it was. The first runs of `c3` call a continuation a replay. */
+  leftOut: z.preprocess(
+    (given) => (given === "replay" ? "continuation" : given),
+    z.enum(["down-sampled", "continuation"]).optional(),
+  ),
   /** One per token, if they differ; `advantage` is their mean. */
   advantages: z.array(z.number()).optional(),
 });

@@ -74,10 +74,9 @@ export interface IndexState {
 }
 
 export interface Curves {
-  /** Both stages count: `stageSteps` counts from 1 in the stage of each. */
+  /** Of the run: both stages count. */
   readonly steps: readonly number[];
   readonly stages: readonly ("warm-start" | "reinforcement")[];
-  readonly stageSteps: readonly number[];
   /** By the path of a figure in metrics.jsonl, `rollout.roles.planner.team`; null: the step has no such figure. */
   readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
   /** Wall-clock seconds of each step, and tokens sampled per second of sampling; null: not recorded. */
@@ -131,6 +130,7 @@ export interface Filter {
 
 export interface EpisodeLine {
   readonly id: string;
+  /** Of the run, as everywhere: ids of training count those of reinforcement. Of an evaluation: the last step done. */
   readonly step: number;
   /** Null: sampled for training. */
   readonly team: string | null;

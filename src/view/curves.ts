@@ -14,7 +14,6 @@ const places: ReadonlySet<string> = new Set(["schema_version", "step", "stageSte
 export class RunCurves {
   readonly #files: readonly FollowedFile[];
   readonly #stages: Curves["stages"][number][] = [];
-  readonly #stageSteps: number[] = [];
   readonly #columns = new Map<string, Cell[]>();
   readonly #evaluations: Evaluation[] = [];
   /** By step. */
@@ -58,7 +57,6 @@ export class RunCurves {
     return {
       steps,
       stages: this.#stages,
-      stageSteps: this.#stageSteps,
       columns: Object.fromEntries(columns),
       seconds: times.map((time) => time?.all ?? null),
       tokensPerSecond: times.map((time, index) => perSecond(sampled[index] ?? null, time?.sampling ?? null)),
@@ -80,7 +78,6 @@ export class RunCurves {
       column[count] = value;
     }
     this.#stages.push(record.stage);
-    this.#stageSteps.push(record.stageStep);
   }
 
   #addTiming({ text }: Line): void {
@@ -94,7 +91,7 @@ export class RunCurves {
   }
 
   #reset(): void {
-    for (const column of [this.#stages, this.#stageSteps]) column.length = 0;
+    this.#stages.length = 0;
     this.#columns.clear();
   }
 }

@@ -1,5 +1,6 @@
 /** A stored episode as the page shows it: every candidate with what it earned, and what was dropped and why. */
 import type { RewardedAction, Action, EpisodeNode, Observation } from "../rollout/episode.ts";
+import { reasonsDropped } from "./dropped.ts";
 import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 import { sum } from "../statistics.ts";
 import type { ActionLine, EdgeView, EpisodeView, NodeView } from "./api.ts";
@@ -118,55 +119,4 @@ export function actionLine(action: Action, credit?: ActionCredit, droppedWhy?: s
 
 export function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null;
-}
-
-/** What of an episode says which of its actions trained. */
-interface Trained extends Pick<StoredEpisode, "credit"> {
-  readonly episode: {
-    readonly actions: readonly (Pick<Action, "id" | "frozen" | "stopReason"> & {
-      readonly masked?: string | undefined;
-      readonly tokens: { readonly length: number };
-    })[];
-  };
-}
-
-/**
- * Why actions trained nothing in a step that trained their roles, by id; an action that is not there did train. An
- * episode without credit was not trained on, and a role that is frozen never is.
- */
-export function reasonsDropped(
-  { episode, credit }: Trained,
-  masksTruncated: boolean,
-): ReadonlyMap<string, string> {
-  const why = new Map<string, string>();
-  if (credit === undefined) return why;
-  const creditOf = new Map(credit.map((one) => [one.action, one]));
-  const flat = flatGroups(credit);
-  for (const { id, frozen, masked, stopReason, tokens } of episode.actions) {
-    const own = creditOf.get(id);
-    if (masked !== undefined) why.set(id, masked);
-    else if (frozen) continue;
-    else if (own === undefined || own.return === null) why.set(id, "a reward that it depends on is missing");
-    else if (own.leftOut !== undefined) why.set(id, leftOutBecause[own.leftOut]);
-    else if (tokens.length === 0) why.set(id, "it has no tokens");
-    else if (masksTruncated && stopReason === "length")
-      why.set(id, "it reached the limit of tokens, which the algorithm leaves out");
-    else if (flat.has(own.group)) why.set(id, "all that it was compared with earned the same");
-  }
-  return why;
-}
-
-const leftOutBecause = {
-  "down-sampled": "the returns of others in its group vary more, and no more of them are trained",
-  continuation: "it was sampled to learn what an earlier action is worth",
-} as const;
-
-/** The groups in which every advantage is 0. */
-function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
-  const differing = new Set(credit.filter(isWeighted).map(({ group }) => group));
-  return new Set(credit.map(({ group }) => group).filter((group) => !differing.has(group)));
-}
-
-function isWeighted({ advantage, advantages = [] }: ActionCredit): boolean {
-  return advantage !== 0 || advantages.some((one) => one !== 0);
 }

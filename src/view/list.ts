@@ -4,6 +4,7 @@ import type { Entries } from "./entries.ts";
 import type { IndexColumns } from "./indexed/columns.ts";
 import { actionFlags, episodeFlags } from "./indexed/format.ts";
 import type { FoundTexts, RunningSearch } from "./indexed/searches.ts";
+import { isOfAction, isOfEpisode, needsActions, needsContents, type ActionFacts } from "./filter.ts";
 
 export interface ListedRun {
   readonly entries: Entries;
@@ -16,8 +17,11 @@ export interface ListedRun {
 /** Numbers of matching episodes, the newest first. */
 export function matching(listed: ListedRun, filter: Filter): number[] {
   const { entries } = listed;
-  const isOfEntry = entryTest(entries, filter);
-  const isOfContents = needsIndex(filter) ? contentsTest(listed, filter) : () => true;
+  const isOfEntry = (at: number): boolean => {
+    const team = entries.teams[entries.team[at] ?? 0] ?? null;
+    return isOfEpisode(filter, { step: entries.step[at] ?? 0, team, success: entries.success[at] ?? 0 });
+  };
+  const isOfContents = needsContents(filter) ? contentsTest(listed, filter) : () => true;
   const found: number[] = [];
   for (let at = entries.count - 1; at >= 0; at--) if (isOfEntry(at) && isOfContents(at)) found.push(at);
   return found;
@@ -25,26 +29,8 @@ export function matching(listed: ListedRun, filter: Filter): number[] {
 
 /** Whether all matching episodes are known. */
 export function isExact({ entries, columns, search }: ListedRun, filter: Filter): boolean {
-  if (!needsIndex(filter)) return true;
+  if (!needsContents(filter)) return true;
   return columns?.head.episodes === entries.count && (search?.found.covers(columns.head) ?? true);
-}
-
-function needsIndex({ from: _from, team: _team, step: _step, failed: _failed, ...others }: Filter): boolean {
-  return Object.values(others).some((value) => value !== undefined);
-}
-
-function entryTest(entries: Entries, { from, team, step, failed }: Filter): (at: number) => boolean {
-  const wanted = team === undefined ? null : entries.teams.indexOf(team);
-  return (at) => {
-    const own = entries.team[at] ?? 0;
-    const [when = 0, success = 0] = [entries.step[at], entries.success[at]];
-    return (
-      (from === undefined || (from === "train") === (own === 0)) &&
-      (wanted === null || own === wanted) &&
-      (step === undefined || (when >= step[0] && when <= step[1])) &&
-      (failed === undefined || failed === success < 1)
-    );
-  };
 }
 
 function contentsTest({ columns, search }: ListedRun, filter: Filter): (at: number) => boolean {
@@ -52,14 +38,14 @@ function contentsTest({ columns, search }: ListedRun, filter: Filter): (at: numb
   const { blamed, disagree } = filter;
   const { episodes, roles } = columns.head;
   const blame = blamed === undefined ? null : roles.indexOf(blamed);
-  const isOfAction = actionTest(columns, search?.found ?? null, filter);
+  const isWanted = actionTest(columns, search?.found ?? null, filter);
   return (at) => {
     if (at >= episodes) return false;
     if (blame !== null && (blame === -1 || ((columns.at("episodes", at, 5) >>> blame) & 1) === 0))
       return false;
     const isDisputed = (columns.at("episodes", at, 4) & episodeFlags.disagree) !== 0;
     if (disagree !== undefined && isDisputed !== disagree) return false;
-    return isOfAction === null || firstRow(columns, at, isOfAction) !== null;
+    return isWanted === null || firstRow(columns, at, isWanted) !== null;
   };
 }
 
@@ -78,25 +64,45 @@ function startOf(columns: IndexColumns, episode: number): number {
 function actionTest(
   columns: IndexColumns,
   texts: FoundTexts | null,
-  { role, truncated, reward, dropped, text }: Filter,
+  filter: Filter,
 ): ((row: number) => boolean) | null {
-  if ([role, truncated, reward, dropped, text].every((value) => value === undefined)) return null;
-  const wanted = role === undefined ? null : columns.head.roles.indexOf(role);
-  // The index has 32 bits of a reward: the ends are rounded as it was.
-  const ends = reward?.map(Math.fround);
+  if (!needsActions(filter)) return null;
   const isInTexts = texts?.rowTest(columns) ?? (() => true);
-  const has = (row: number, flag: number): boolean => (columns.at("actions", row, 4) & flag) !== 0;
+  const action = new IndexedFacts(columns);
   return (row) => {
-    if (wanted !== null && columns.at("actions", row, 3) !== wanted) return false;
-    if (truncated !== undefined && has(row, actionFlags.truncated) !== truncated) return false;
-    if (dropped !== undefined && has(row, actionFlags.dropped) !== dropped) return false;
-    if (ends !== undefined) {
-      const [low = 0, high = 0] = ends;
-      const own = columns.reward(row);
-      if (!has(row, actionFlags.rewarded) || own < low || own > high) return false;
-    }
-    return isInTexts(row);
+    action.row = row;
+    return isOfAction(filter, action) && isInTexts(row);
   };
+}
+
+/** Of a row of the index. There are millions: only what is asked for is read. */
+class IndexedFacts implements ActionFacts {
+  readonly #columns: IndexColumns;
+  row = 0;
+
+  constructor(columns: IndexColumns) {
+    this.#columns = columns;
+  }
+
+  get role(): string {
+    return this.#columns.head.roles[this.#columns.at("actions", this.row, 3)] ?? "";
+  }
+
+  get truncated(): boolean {
+    return this.#has(actionFlags.truncated);
+  }
+
+  get dropped(): boolean {
+    return this.#has(actionFlags.dropped);
+  }
+
+  get reward(): number | null {
+    return this.#has(actionFlags.rewarded) ? this.#columns.reward(this.row) : null;
+  }
+
+  #has(flag: number): boolean {
+    return (this.#columns.at("actions", this.row, 4) & flag) !== 0;
+  }
 }
 
 /** @param limit at most so many @param before the number of the last episode that was shown; null: none was */
@@ -123,7 +129,7 @@ export async function listOf(
   return {
     total: all.length,
     isExact: isExact(listed, filter),
-    searched: needsIndex(filter) ? share * (search?.found.share ?? 1) : 1,
+    searched: needsContents(filter) ? share * (search?.found.share ?? 1) : 1,
     episodes: lines,
     cursor: start + limit < all.length ? String(shown.at(-1)) : null,
   };

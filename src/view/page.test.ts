@@ -144,7 +144,7 @@ describe.skipIf(executablePath === undefined)(
         expect(await page.evaluate("document.activeElement.classList.contains('candidate')")).toBe(true);
         // The first sibling's text is too long to mark what differs.
         await press("c", "c");
-        await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
+        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
         await page.locator(".pair mark").first().waitFor();
         await page.locator(".heat").focus();
         await press("ArrowRight");
@@ -157,9 +157,9 @@ describe.skipIf(executablePath === undefined)(
         await page.locator(".place").getByText("3 of 5", { exact: true }).waitFor();
         await press("?");
         await page.getByRole("dialog", { name: "Keys" }).waitFor();
-        expect(await page.getByRole("dialog").innerText()).toContain("the next state");
+        expect(await page.getByRole("dialog").innerText()).toContain("next state");
         await press("Escape", "n");
-        await page.getByRole("heading", { name: "train/1/1" }).waitFor();
+        await page.getByRole("heading", { name: "Step 1, task 1" }).waitFor();
         await press("u");
         // The list has its keys once it is drawn.
         const isSearching = async () => {
@@ -177,7 +177,7 @@ describe.skipIf(executablePath === undefined)(
     it("the address has the view, and the theme stays", async () => {
       await withPage({ viewport: { width: 1400, height: 850 }, colorScheme: "light" }, async (page) => {
         await show(page, "action");
-        await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
+        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
         const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
         const light = await background();
         await page.keyboard.press("t");
@@ -185,7 +185,7 @@ describe.skipIf(executablePath === undefined)(
         const dark = await background();
         expect(dark).not.toBe(light);
         await page.reload();
-        await page.getByRole("region", { name: "Beside a sibling" }).waitFor();
+        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
         expect(await background()).toBe(dark);
       });
     });

@@ -93,7 +93,7 @@ function described(parts: RecipeParts) {
     algorithm: named(algorithm),
     training: trainingOf(parts),
     seed: typeof seed === "number" ? seed : null,
-    steps: (warmStart?.steps ?? 0) + (train?.steps ?? 0),
+    steps: typeof train?.steps === "number" ? (warmStart?.steps ?? 0) + train.steps : null,
   };
 }
 

@@ -25,7 +25,8 @@ import type {
 import { RunCurves } from "./curves.ts";
 import { drawingOf } from "./drawings.ts";
 import { Entries } from "./entries.ts";
-import { actionLine, episodeView, finite, reasonsDropped } from "./episode-view.ts";
+import { reasonsDropped } from "./dropped.ts";
+import { actionLine, episodeView, finite } from "./episode-view.ts";
 import type { IndexColumns } from "./indexed/columns.ts";
 import { RunIndex } from "./indexed/run-index.ts";
 import { listOf, matching, type ListedRun } from "./list.ts";

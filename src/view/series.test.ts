@@ -38,7 +38,6 @@ it("has a line for each role, also one that is called like a key of records, and
   const curves: Curves = {
     steps: [1],
     stages: ["reinforcement"],
-    stageSteps: [1],
     columns: {
       "rollout.roles.planner.length": [3],
       "rollout.roles.parts.length": [5],
@@ -59,7 +58,6 @@ const curvesOf = (success: number) =>
   ({
     steps: [1],
     stages: ["reinforcement"],
-    stageSteps: [1],
     columns: { "rollout.success": [success] },
     seconds: [null],
     tokensPerSecond: [null],
@@ -75,5 +73,41 @@ it("only runs that differ in their seed alone are averaged", () => {
   expect(panel?.lines.map(({ name, points }) => [name, points[0]?.y])).toEqual([
     ["run 0, mean of 2 seeds", 0.125],
     ["run 2", 0.5],
+  ]);
+});
+
+it("counts steps of the run, also where the warm start is not shown", () => {
+  const line = { run: "run", recipe: "recipe", algorithm: "grpo" } as RunLine;
+  const evaluation = {
+    team: "team",
+    moment: "during",
+    success: 0.5,
+    low: 0,
+    high: 1,
+    score: 1,
+    tasks: 9,
+  } as const;
+  const curves: Curves = {
+    steps: [1, 2, 3, 4],
+    stages: ["warm-start", "warm-start", "reinforcement", "reinforcement"],
+    columns: { "rollout.success": [null, null, 0.5, 0.75] },
+    seconds: [9, 8, 7, 6],
+    tokensPerSecond: [null, null, null, null],
+    evaluations: [0, 2, 4].map((step) => ({ ...evaluation, step })),
+  };
+  const steps = (isWhole: boolean) =>
+    panelsOf([{ line, curves }], { isMean: false, isWhole }).map(({ title, lines }) => [
+      title,
+      lines[0]?.points.map(({ x }) => x),
+    ]);
+  expect(steps(false)).toEqual([
+    ["Success", [2, 4]],
+    ["Success in training", [3, 4]],
+    ["Seconds per step", [3, 4]],
+  ]);
+  expect(steps(true)).toEqual([
+    ["Success", [0, 2, 4]],
+    ["Success in training", [3, 4]],
+    ["Seconds per step", [1, 2, 3, 4]],
   ]);
 });

@@ -7,7 +7,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { temporaryFolder } from "../models/test-model.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { type EpisodeList, type EpisodeView, type Filter, type RunLine, type RunPage } from "./api.ts";
-import { filterIn } from "./query.ts";
+import { exportOf } from "./export.ts";
+import { filterIn } from "./filter.ts";
+import { answerFrom } from "./page/exported.ts";
 import { ViewedRuns } from "./runs.ts";
 import { startViewServer, type ViewServer } from "./server.ts";
 import { drawnEpisodes, hostileTexts, writeEpisodes, writeRun } from "./testing/written-run.ts";
@@ -213,6 +215,35 @@ it("has neighbours in the list that was filtered", async () => {
   const query = new URLSearchParams([...queryOf(filter), ["id", own?.id ?? ""]]);
   const view = await json<EpisodeView>(`/api/runs/good/episode?${query.toString()}`);
   expect([view.newer, view.older]).toEqual([newer?.id, older?.id]);
+});
+
+it("filters an exported file as it does the run", async () => {
+  const own = new ViewedRuns(async () => [good]);
+  const data = await exportOf(own, { episodes: 100, characters: 2 ** 26 });
+  await own.close();
+  const filters: readonly Filter[] = [
+    {},
+    { from: "train", failed: true },
+    { team: "team", step: [3, 9] },
+    { role: "runner", truncated: true },
+    { reward: [0.3, 0.7] },
+    { dropped: true },
+    { blamed: "planner" },
+    { disagree: true },
+    { disagree: false, role: "planner" },
+    { text: "GOAL", reward: [1.2, 1.2] },
+    ...hostileTexts.map((text) => ({ text: text.toWellFormed() })),
+  ];
+  for (const filter of filters) {
+    const { total, episodes } = await listed(filter);
+    const shown = answerFrom(data, `/api/runs/good/episodes?${queryOf(filter).toString()}`) as EpisodeList;
+    expect([filter, shown.total, shown.episodes]).toEqual([
+      filter,
+      total,
+      episodes.map((line) => ({ ...line, turns: null, actions: null })),
+    ]);
+  }
+  expect(() => answerFrom(data, "/api/runs/good/episodes?failed=yes")).toThrow("expected true or false");
 });
 
 it("reads every filter that can be written, and nothing else", async () => {

@@ -10,7 +10,7 @@ import { listenAt } from "../calls/listen.ts";
 import { TroupeError } from "../errors.ts";
 import { jsonOrNull } from "../json.ts";
 import type { Problem, ContinueEvent, ContinueRequest } from "./api.ts";
-import { filterIn, numberIn } from "./query.ts";
+import { filterIn, numberIn } from "./filter.ts";
 import type { ViewedRun } from "./run.ts";
 import type { ViewedRuns } from "./runs.ts";
 

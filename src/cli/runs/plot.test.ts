@@ -32,14 +32,14 @@ it("has a range that is never empty, and whole steps", () => {
 it("shows whole labels where all values are 0", () => {
   const lines = textChart(plotOf([line("flat", 0, 0, 0)], "success"), { columns: 60 }).split("\n");
   const labels = lines.flatMap((each) => /^ *([\d.]+)┤/.exec(each)?.[1] ?? []);
-  expect(labels).toEqual(["1.00", "0.800", "0.600", "0.400", "0.200", "0"]);
+  expect(labels).toEqual(["1.0", "0.8", "0.6", "0.4", "0.2", "0.0"]);
 });
 
 it("draws every run with its own mark, and marks in turn where runs coincide", () => {
   const curves = [line("up", 0, 1, 1), line("flat", 1, 1, 1)];
   const drawn = textChart(plotOf(curves, "success"), { columns: 27 });
-  // By hand: 27 columns less five of labels and two are 20; the first step is in column 0, the second in column 10.
-  expect(drawn.split("\n").slice(2, 4)).toEqual([" 1.00┤oooooooooo*o*o*o*o*o", "     │         *"]);
+  // By hand: 27 columns less three of labels and two are 22; the first step is in column 0, the second in column 11.
+  expect(drawn.split("\n").slice(2, 4)).toEqual(["1.0┤oooooooooooo*o*o*o*o*o", "   │          *"]);
   expect(drawn).toContain("\n  * up: 0 → 1.00 at step 2\n  o flat:\n    1.00 → 1.00 at step 2\n");
 });
 

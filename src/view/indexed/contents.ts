@@ -1,5 +1,7 @@
 /** What the index keeps of an episode. The record is read as it was written; damage shows when it lacks what is read. */
-import { reasonsDropped } from "../episode-view.ts";
+import { reasonsDropped } from "../dropped.ts";
+import { isDisputed, type ActionFacts } from "../filter.ts";
+import { textOfReply } from "./fold.ts";
 import type { EpisodeJson } from "../../rollout/codec.ts";
 import type { ActionCredit } from "../../rollout/stored.ts";
 
@@ -10,14 +12,9 @@ export interface StoredJson {
   readonly prompts: Readonly<Record<string, number>>;
 }
 
-export interface IndexedAction {
+export interface IndexedAction extends ActionFacts {
   /** Number of the action in the episode: those in several joint actions are there several times. */
   readonly action: number;
-  readonly role: string;
-  readonly truncated: boolean;
-  readonly dropped: boolean;
-  /** Team and local together. Null: none. */
-  readonly reward: number | null;
 }
 
 export interface IndexedEpisode {
@@ -52,41 +49,14 @@ export function indexedEpisode({ episode, credit }: StoredJson, masksTruncated: 
   );
   return {
     turns: Math.max(0, ...ends.map(({ turns }) => turns)),
-    disagree: disagrees(nodes, ends),
+    disagree: isDisputed({
+      nodes,
+      ends: ends.map(({ node, outcome }) => ({ node, success: outcome.success })),
+    }),
     blamed: new Set(blamed),
     actions: [...rows, ...unplaced],
     ids: actions.map(({ id }) => id),
     texts: actions.map(({ reply }) => textOfReply(reply)),
     prompts: actions.map(({ prompt }) => prompt),
   };
-}
-
-/** Whether the verdicts on the way to some end are on average on the other side of one half than its outcome. */
-function disagrees(nodes: EpisodeJson["nodes"], ends: EpisodeJson["ends"]): boolean {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  return ends.some(({ node, outcome }) => {
-    let [total, count] = [0, 0];
-    for (
-      let at = byId.get(node);
-      at !== undefined;
-      at = at.parent === null ? undefined : byId.get(at.parent)
-    ) {
-      for (const { verdict } of at.actions) {
-        if (verdict === undefined || !("score" in verdict)) continue;
-        total += verdict.score;
-        count += 1;
-      }
-    }
-    return count > 0 && total / count >= 0.5 !== outcome.success;
-  });
-}
-
-/** Thinking, text and calls, in lines. */
-function textOfReply(reply: EpisodeJson["actions"][number]["reply"]): string {
-  const { text, thinking, calls } = reply as { text: string; thinking?: unknown; calls?: unknown };
-  return [
-    ...(typeof thinking === "string" ? [thinking] : []),
-    text,
-    ...(calls === undefined ? [] : [JSON.stringify(calls)]),
-  ].join("\n");
 }

@@ -8,6 +8,44 @@ export function folded(text: string): string {
   return text.replaceAll("İ", "i").toLowerCase().replaceAll("ς", "σ");
 }
 
+/** What a role wrote: thinking, text and calls, in lines. */
+export function textOfReply(reply: unknown): string {
+  const { text, thinking, calls } = reply as { text: string; thinking?: unknown; calls?: unknown };
+  return [
+    ...(typeof thinking === "string" ? [thinking] : []),
+    text,
+    ...(calls === undefined ? [] : [JSON.stringify(calls)]),
+  ].join("\n");
+}
+
+/** As a text is kept in the index, where a zero ends it. */
+export function searchable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", " ");
+}
+
+/** A text around the place where something was found. */
+export interface Excerpt {
+  readonly before: string;
+  readonly match: string;
+  readonly after: string;
+}
+
+/** Characters of the text around what was found. */
+const [charactersBefore, charactersAfter] = [40, 80];
+
+/** Where a folded text is first in another. Null: nowhere. */
+export function excerptOf(text: string, wanted: string): Excerpt | null {
+  // Folding keeps every length.
+  const at = folded(text).indexOf(wanted);
+  if (at === -1) return null;
+  const end = at + wanted.length;
+  return {
+    before: text.slice(Math.max(0, at - charactersBefore), at).toWellFormed(),
+    match: text.slice(at, end),
+    after: text.slice(end, end + charactersAfter).toWellFormed(),
+  };
+}
+
 /** Bytes for one filter: a bit for every two characters, at most 8 KiB. A power of two. */
 function filterBytes(length: number): number {
   return 2 ** Math.min(13, Math.max(6, Math.ceil(Math.log2(Math.max(1, length / 16)))));

@@ -6,7 +6,7 @@ import { readEpisodes, type StoredEpisode } from "../../rollout/stored.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import type { Filter } from "../api.ts";
 import { Entries } from "../entries.ts";
-import { reasonsDropped } from "../episode-view.ts";
+import { reasonsDropped } from "../dropped.ts";
 import { listOf, matching } from "../list.ts";
 import { drawnEpisodes, hostileTexts, writeEpisodes, writeRun } from "../testing/written-run.ts";
 import { IndexColumns } from "./columns.ts";

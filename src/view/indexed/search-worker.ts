@@ -2,7 +2,8 @@
 import { setImmediate as later } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import type { Head } from "./format.ts";
-import { Search, type Excerpt } from "./search.ts";
+import type { Excerpt } from "./fold.ts";
+import { Search } from "./search.ts";
 import { IndexTexts } from "./texts.ts";
 
 export type SearchOrder =

@@ -2,18 +2,8 @@
  * A text in all prompts and replies. Blocks whose filter lacks a trigram of it are skipped; the others are searched from
  * the newest to the oldest, in slices. When the run has grown, only the new blocks are searched.
  */
-import { folded, mayHave, trigramsOf } from "./fold.ts";
+import { excerptOf, folded, mayHave, searchable, trigramsOf, type Excerpt } from "./fold.ts";
 import type { IndexTexts } from "./texts.ts";
-
-/** A text around the place where something was found. */
-export interface Excerpt {
-  readonly before: string;
-  readonly match: string;
-  readonly after: string;
-}
-
-/** Characters of the text around what was found. */
-const [charactersBefore, charactersAfter] = [40, 80];
 
 export class Search {
   readonly #folded: string;
@@ -25,7 +15,7 @@ export class Search {
   #end = 0;
 
   constructor(text: string) {
-    this.#folded = folded(text.toWellFormed().replaceAll("\0", " "));
+    this.#folded = folded(searchable(text));
     this.#bytes = Buffer.from(this.#folded);
     this.#trigrams = trigramsOf(this.#folded);
   }
@@ -67,15 +57,6 @@ export class Search {
 
   /** Where it is first in a text. Null: nowhere. */
   excerpt(texts: IndexTexts, row: number): Excerpt | null {
-    const text = texts.text(row);
-    // Folding keeps every length.
-    const at = folded(text).indexOf(this.#folded);
-    if (at === -1) return null;
-    const end = at + this.#folded.length;
-    return {
-      before: text.slice(Math.max(0, at - charactersBefore), at).toWellFormed(),
-      match: text.slice(at, end),
-      after: text.slice(end, end + charactersAfter).toWellFormed(),
-    };
+    return excerptOf(texts.text(row), this.#folded);
   }
 }

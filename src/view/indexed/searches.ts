@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { TroupeError } from "../../errors.ts";
 import type { IndexColumns } from "./columns.ts";
 import { blockColumns, none, rowFiles, type Head } from "./format.ts";
-import type { Excerpt } from "./search.ts";
+import type { Excerpt } from "./fold.ts";
 import type { SearchNews, SearchOrder } from "./search-worker.ts";
 
 const program = new URL(`./search-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);

@@ -13,7 +13,7 @@ import { layoutOf } from "../../runs/layout.ts";
 import type { Entries } from "../entries.ts";
 import type { IndexedEpisode, StoredJson } from "./contents.ts";
 import { appendAt, isUnchanged, readHead, rowsIn, sumOf } from "./files.ts";
-import { filterOf, folded } from "./fold.ts";
+import { filterOf, folded, searchable } from "./fold.ts";
 import {
   actionFlags,
   episodeFlags,
@@ -172,7 +172,7 @@ export class IndexWriter {
 
   #addText(text: string): number {
     // As it is in the file, which has no half of a character.
-    const plain = text.toWellFormed().replaceAll("\0", " ");
+    const plain = searchable(text);
     const compared = folded(plain);
     this.#block.written.push(plain);
     this.#block.folded.push(compared);

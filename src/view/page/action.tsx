@@ -19,7 +19,7 @@ interface DetailsProps {
 }
 
 export function Details({ view, candidate, rows, onClose }: DetailsProps) {
-  const { action, edge, isChosen, dropped } = candidate;
+  const { action, edge, isChosen } = candidate;
   const siblings = siblingsOf(rows, action.id);
   const other = siblings.find((each) => each.action.id === address.value.query.get("with"));
   const path = actionPath(view, action.id);
@@ -29,8 +29,8 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
     if (next !== undefined) changeQuery({ action: action.id, with: next.action.id });
   };
   useKeys("Candidate", [
-    { keys: "c", label: "beside a sibling, and the next one", run: compare },
-    { keys: "C", label: "without the sibling", run: () => changeQuery({ with: null }) },
+    { keys: "c", label: "compare with the next sibling", run: compare },
+    { keys: "C", label: "end the comparison", run: () => changeQuery({ with: null }) },
   ]);
   return (
     <>
@@ -38,27 +38,27 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
         <h2>
           <Words text={nameOf(action)} />
           {isChosen && siblings.length > 0 && <span class="tag good">★ chosen</span>}
-          {dropped !== null && <span class="tag bad">dropped</span>}
+          {action.droppedWhy !== undefined && <span class="tag bad">dropped</span>}
           {action.frozen && <span class="tag">frozen</span>}
         </h2>
         <button type="button" class="close" onClick={onClose} aria-label="Close the details">
           ✕
         </button>
       </header>
-      {dropped !== null && (
+      {action.droppedWhy !== undefined && (
         <p class="why">
-          Trained nothing: <Words text={dropped} />
+          Trained nothing: <Words text={action.droppedWhy} />
         </p>
       )}
       <Earned candidate={candidate} edge={edge} />
       {siblings.length > 0 && (
         <label class="field">
-          Beside
+          Compare with
           <select
             value={other?.action.id ?? ""}
             onChange={(event) => changeQuery({ action: action.id, with: event.currentTarget.value })}
           >
-            <option value="">nobody</option>
+            <option value="">no sibling</option>
             {siblings.map((each) => (
               <option key={each.action.id} value={each.action.id}>
                 {`${toVisible(each.action.role)} ${each.action.sample + 1}${each.isChosen ? " ★" : ""}, advantage ${signed(each.action.advantage)}`}
@@ -100,7 +100,7 @@ function Earned({
     ["return", figure(action.return)],
     ["advantage", signed(action.advantage)],
     ["log-probability", action.logprob === null ? "–" : `${figure(action.logprob)} nats`],
-    ["tokens", `${action.tokens}${action.stopReason === "length" ? ", cut off" : ""}`],
+    ["tokens", `${action.tokens}${action.stopReason === "length" ? ", truncated" : ""}`],
     ["policy", `${action.policy}${action.policyVersion === null ? "" : `, version ${action.policyVersion}`}`],
     ...(action.group === null ? [] : [["group", groupName(action.group)] as const]),
     ...(joint > 1 ? [["joint actions", String(joint)] as const] : []),

@@ -1,6 +1,6 @@
 /** Where the page is: all of it stands after `#`, so that an address can be sent, also that of an exported file. */
 import { computed, signal } from "@preact/signals";
-import type { Filter } from "../api.ts";
+import { filterKeys } from "../filter.ts";
 
 export interface Address {
   /** `["runs", "plan-path", "episodes"]` */
@@ -57,21 +57,6 @@ function replaceWith(link: string): void {
   history.replaceState(null, "", link);
   hash.value = link;
 }
-
-/** Names of a query that are a filter; others say what of an episode is shown. */
-const filterKeys = [
-  "text",
-  "from",
-  "team",
-  "step",
-  "role",
-  "failed",
-  "blamed",
-  "truncated",
-  "reward",
-  "disagree",
-  "dropped",
-] as const satisfies (keyof Filter)[];
 
 /** The part of an address's query that is a filter. */
 export function filterQuery(query: URLSearchParams): URLSearchParams {

@@ -41,10 +41,10 @@ export function Board({ view }: { readonly view: EpisodeView }) {
     show(place);
   };
   useKeys("Board", [
-    { keys: "ArrowRight|j|ArrowDown", label: "the next state", run: step(at + 1) },
-    { keys: "ArrowLeft|k|ArrowUp", label: "the state before", run: step(at - 1) },
-    { keys: "Home", label: "the start", run: step(0) },
-    { keys: "End", label: "the end", run: step(frames.length - 1) },
+    { keys: "ArrowRight|j|ArrowDown", label: "next state", run: step(at + 1) },
+    { keys: "ArrowLeft|k|ArrowUp", label: "previous state", run: step(at - 1) },
+    { keys: "Home", label: "first state", run: step(0) },
+    { keys: "End", label: "last state", run: step(frames.length - 1) },
     {
       keys: " ",
       label: "play or pause",
@@ -56,13 +56,13 @@ export function Board({ view }: { readonly view: EpisodeView }) {
     <div class="split is-board">
       <div class="pane board-pane">
         <div class="player">
-          <button type="button" onClick={step(at - 1)} disabled={at === 0} aria-label="The state before">
+          <button type="button" onClick={step(at - 1)} disabled={at === 0} aria-label="Previous state">
             ←
           </button>
           <button type="button" class="play" onClick={play} aria-label={isPlaying ? "Pause" : "Play"}>
             {isPlaying ? "❚❚" : "▶"}
           </button>
-          <button type="button" onClick={step(at + 1)} disabled={isOver} aria-label="The next state">
+          <button type="button" onClick={step(at + 1)} disabled={isOver} aria-label="Next state">
             →
           </button>
           <input

@@ -28,8 +28,6 @@ export interface Candidate {
   readonly joint: number;
   /** The episode went on with it, or ended. */
   readonly isChosen: boolean;
-  /** Why it trained nothing, in words. Null: it trained, or could not. */
-  readonly dropped: string | null;
 }
 
 export function gridOf({ roles, nodes, actions }: EpisodeView): Row[] {
@@ -69,16 +67,7 @@ function candidateOf(action: ActionLine, earned: Earned): Candidate {
     edge,
     joint: earned.length,
     isChosen: kept !== undefined,
-    dropped: whyDropped(action, edge),
   };
-}
-
-function whyDropped({ droppedWhy, masked, frozen }: ActionLine, edge: EdgeView | null): string | null {
-  if (droppedWhy !== undefined) return droppedWhy;
-  if (masked !== undefined) return masked;
-  if (frozen) return null;
-  const failed = edge?.verdict !== undefined && "failure" in edge.verdict;
-  return failed ? "no verdict" : null;
 }
 
 /** All candidates in reading order. */

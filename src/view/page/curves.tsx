@@ -4,7 +4,7 @@ import type { Curves, RecipeDifference, RunLine } from "../api.ts";
 import { address, changeQuery } from "./address.ts";
 import { ask, pathOfRun, useAnswer } from "./data.ts";
 import { Plot } from "./plot.tsx";
-import { panelsOf, type Shown } from "./series.ts";
+import { panelsOf, warmSteps, type Shown } from "./series.ts";
 import { Problem, Words } from "./text.tsx";
 
 export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
@@ -15,7 +15,9 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
   if (shown === null) return <p class="empty loading">Loading…</p>;
   const hasWarm = shown.some(({ curves }) => curves.stages.includes("warm-start"));
   const onlyWarm = shown.every(({ curves }) => !curves.stages.includes("reinforcement"));
-  const panels = panelsOf(shown, { isMean, isWhole: isWhole || onlyWarm });
+  const showsWarm = isWhole || onlyWarm;
+  const panels = panelsOf(shown, { isMean, isWhole: showsWarm });
+  const first = showsWarm ? 0 : Math.min(...shown.map(({ curves }) => warmSteps(curves)));
   const hasSeeds = new Set(runs.map(({ training }) => training)).size < runs.length;
   return (
     <section aria-label="Curves">
@@ -26,11 +28,7 @@ export function CurvesOf({ runs }: { readonly runs: readonly RunLine[] }) {
       {panels.length === 0 && <p class="empty">No step has been recorded yet.</p>}
       <div class="plots">
         {panels.map((panel) => (
-          <Plot
-            key={panel.title}
-            panel={panel}
-            stepName={isWhole || onlyWarm ? "step" : "step of reinforcement"}
-          />
+          <Plot key={panel.title} panel={panel} first={first} />
         ))}
       </div>
     </section>
@@ -94,7 +92,7 @@ export function Compare() {
         <Problem key={name} text={`There is no run ${name}.`} />
       ))}
       {runs.length === 0 ? (
-        <p class="empty">Choose runs in the list of runs, with x, then c.</p>
+        <p class="empty">Select two or more in the list of runs with x, then press c.</p>
       ) : (
         <>
           {missing.length === 0 && <Recipes runs={runs} />}

@@ -26,7 +26,7 @@ export function Differences({ one, other }: { readonly one: Candidate; readonly 
     ["log-probability", figure(one.action.logprob), figure(other.action.logprob)],
   ].filter(([, a, b]) => a !== "–" || b !== "–");
   return (
-    <section class="differences" aria-label="Beside a sibling">
+    <section class="differences" aria-label="Comparison with a sibling">
       <table>
         <thead>
           <tr>
@@ -53,7 +53,9 @@ export function Differences({ one, other }: { readonly one: Candidate; readonly 
         <Side name={title(one)} parts={parts} whole={left} hides="added" />
         <Side name={title(other)} parts={parts} whole={right} hides="removed" />
       </div>
-      {parts === undefined && <p class="soft">The texts differ in too much to mark it.</p>}
+      {parts === undefined && (
+        <p class="soft">The texts differ too much for their differences to be marked.</p>
+      )}
     </section>
   );
 }

@@ -7,6 +7,7 @@ import { Success } from "./episodes.tsx";
 import { Grid } from "./grid.tsx";
 import { useKeys } from "./keys.ts";
 import { figure, Lines, Problem, Words } from "./text.tsx";
+import { titleOf } from "./titles.ts";
 
 const show = (board: boolean) => changeQuery({ view: board ? "board" : null });
 
@@ -28,11 +29,11 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
     if (target !== undefined) go(target);
   };
   useKeys("Episode", [
-    { keys: "n", label: "the older neighbour in the list", run: to(view?.older) },
-    { keys: "p", label: "the newer neighbour in the list", run: to(view?.newer) },
-    { keys: "b", label: "the board", run: () => show(true) },
-    { keys: "v", label: "the grid", run: () => show(false) },
-    { keys: "u", label: "up to the list", run: () => go(linkTo(["runs", run, "episodes"], filter)) },
+    { keys: "n", label: "older episode in the list", run: to(view?.older) },
+    { keys: "p", label: "newer episode in the list", run: to(view?.newer) },
+    { keys: "b", label: "show the board", run: () => show(true) },
+    { keys: "v", label: "show the grid", run: () => show(false) },
+    { keys: "u", label: "back to the list", run: () => go(linkTo(["runs", run, "episodes"], filter)) },
   ]);
   if (problem !== undefined) return <Problem text={problem} />;
   if (view === undefined) return <p class="empty loading">Loading…</p>;
@@ -40,16 +41,20 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
     <div class="episode">
       <div class="episode-head">
         <h1>
-          <Words text={view.id} />
+          <Words text={titleOf(view)} />
         </h1>
         <span class="facts-line">
           <Success share={view.success} />
           <span class="soft">score {figure(view.score)}</span>
-          <span class="soft">step {view.step}</span>
           {view.team !== null && (
             <span class="soft">
-              team <Words text={view.team} />
+              evaluation: <Words text={view.team} />
             </span>
+          )}
+          {titleOf(view) !== view.id && (
+            <code class="soft" title="The episode's id, for commands">
+              {view.id}
+            </code>
           )}
         </span>
         <nav class="tabs" aria-label="Views of the episode">

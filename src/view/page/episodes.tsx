@@ -9,6 +9,7 @@ import { Toggle } from "./curves.tsx";
 import { useKeys } from "./keys.ts";
 import { rowId, VirtualList } from "./list.tsx";
 import { figure, percent, Problem, Words } from "./text.tsx";
+import { taskIn } from "./titles.ts";
 
 const pageSize = 100;
 /** Milliseconds until an unfinished search is asked again. */
@@ -27,13 +28,13 @@ export function Episodes({ page }: { readonly page: RunPage }) {
     if (line !== undefined) go(linkOf(page.run, line, query));
   };
   useKeys("Episodes", [
-    { keys: "j|ArrowDown", label: "the next episode", run: move(1) },
-    { keys: "k|ArrowUp", label: "the episode before", run: move(-1) },
-    { keys: "PageDown", label: "ten further", run: move(10) },
-    { keys: "PageUp", label: "ten back", run: move(-10) },
-    { keys: "Enter|o", label: "open it", run: () => isFree() && open() },
+    { keys: "j|ArrowDown", label: "next episode", run: move(1) },
+    { keys: "k|ArrowUp", label: "previous episode", run: move(-1) },
+    { keys: "PageDown", label: "ten down", run: move(10) },
+    { keys: "PageUp", label: "ten up", run: move(-10) },
+    { keys: "Enter|o", label: "open the episode", run: () => isFree() && open() },
     { keys: "/", label: "search in prompts and replies", run: () => search.current?.focus() },
-    { keys: "x", label: "without filters", run: () => go(linkTo(address.value.path)) },
+    { keys: "x", label: "clear the filters", run: () => go(linkTo(address.value.path)) },
   ]);
   return (
     <div class="episodes">
@@ -54,9 +55,9 @@ export function Episodes({ page }: { readonly page: RunPage }) {
       {list.problem !== undefined && <Problem text={list.problem} />}
       {page.index.problem !== undefined && <Problem text={page.index.problem} />}
       <div class="episode-line head" aria-hidden="true">
-        <span>Episode</span>
-        <span>Step</span>
-        <span>Team</span>
+        <span class="number">Step</span>
+        <span>Task</span>
+        <span>From</span>
         <span>Success</span>
         <span class="number">Score</span>
         <span class="number">Turns</span>
@@ -160,11 +161,19 @@ function Line({ line, link, isCurrent, index, onPoint }: LineProps) {
       href={link}
       onMouseDown={onPoint}
     >
-      <span class="id">
-        <Words text={id} />
+      <span class="number">{step}</span>
+      <span class="task-name">
+        <Words text={taskIn(id)} />
       </span>
-      <span>{step}</span>
-      <span class="soft">{team === null ? "training" : <Words text={team} />}</span>
+      <span class="soft">
+        {team === null ? (
+          "training"
+        ) : (
+          <>
+            evaluation: <Words text={team} />
+          </>
+        )}
+      </span>
       <Success share={success} />
       <span class="number">{figure(score)}</span>
       <span class="number">{figure(turns)}</span>
@@ -233,7 +242,7 @@ function Filters({
       <RangeField name="step" label="steps" />
       <RangeField name="reward" label="reward" />
       <Toggle name="failed" isOn={query.get("failed") === "true"} label="failed" />
-      <Toggle name="truncated" isOn={query.get("truncated") === "true"} label="cut off" />
+      <Toggle name="truncated" isOn={query.get("truncated") === "true"} label="truncated" />
       <Toggle name="disagree" isOn={query.get("disagree") === "true"} label="judge disagrees" />
       <Toggle name="dropped" isOn={query.get("dropped") === "true"} label="dropped" />
       {filterQuery(query).size > 0 && (

@@ -1,6 +1,25 @@
 /** Answers from an exported file what the server would, as far as the file goes. */
-import type { ActionLine, EpisodeLine, EpisodeList, EpisodeView, Export, Filter, Found } from "../api.ts";
-import { folded } from "../indexed/fold.ts";
+import type {
+  ActionLine,
+  EdgeView,
+  EpisodeLine,
+  EpisodeList,
+  EpisodeView,
+  Export,
+  Filter,
+  Found,
+} from "../api.ts";
+import {
+  filterIn,
+  isBlamed,
+  isDisputed,
+  isOfAction,
+  isOfEpisode,
+  needsActions,
+  needsContents,
+  type ActionFacts,
+} from "../filter.ts";
+import { excerptOf, folded, searchable, textOfReply } from "../indexed/fold.ts";
 
 /** @throws Error in words for people, if the file does not have it */
 export function answerFrom(data: Export, path: string): unknown {
@@ -16,7 +35,7 @@ export function answerFrom(data: Export, path: string): unknown {
       : what === "curves"
         ? data.curves[run]
         : what === "episodes"
-          ? listIn(data, run, filterOf(query))
+          ? listIn(data, run, filterIn(query))
           : what === "episode"
             ? episodeIn(data, run, query)
             : what === "action"
@@ -39,7 +58,7 @@ function differencesIn({ runs, differences }: Export, chosen: readonly string[])
 function episodeIn(data: Export, run: string, query: URLSearchParams): EpisodeView | undefined {
   const view = data.episodes[run]?.[query.get("id") ?? ""];
   if (view === undefined) return undefined;
-  const ids = listIn(data, run, filterOf(query)).episodes.map(({ id }) => id);
+  const ids = listIn(data, run, filterIn(query)).episodes.map(({ id }) => id);
   const place = ids.indexOf(view.id);
   if (place === -1) return view;
   return { ...view, newer: ids[place - 1] ?? null, older: ids[place + 1] ?? null };
@@ -48,104 +67,52 @@ function episodeIn(data: Export, run: string, query: URLSearchParams): EpisodeVi
 function listIn(data: Export, run: string, filter: Filter): EpisodeList {
   const list = data.lists[run];
   if (list === undefined) throw new Error(notThere);
-  const episodes = list.episodes.flatMap((line): EpisodeLine[] => {
+  const episodes = list.episodes.flatMap((line): readonly EpisodeLine[] => {
     const view = data.episodes[run]?.[line.id];
-    if (!isOfLine(line, filter)) return [];
-    if (!needsActions(filter)) return [line];
+    if (!isOfEpisode(filter, line)) return [];
+    if (!needsContents(filter)) return [line];
     return view === undefined ? [] : matching(line, view, filter, data.actions[run]?.[line.id] ?? {});
   });
   return { total: episodes.length, isExact: true, searched: 1, episodes, cursor: null };
 }
 
-/** The filter in a query; what is no filter is ignored. */
-export function filterOf(query: URLSearchParams): Filter {
-  const text = (key: string) => {
-    const value = query.get(key);
-    return value === null || value === "" ? {} : { [key]: value };
-  };
-  const flag = (key: string) => {
-    const value = query.get(key);
-    return value === "true" || value === "false" ? { [key]: value === "true" } : {};
-  };
-  const range = (key: string) => {
-    const [low, high] = (query.get(key) ?? "").split("~").map(Number);
-    return low === undefined || high === undefined || Number.isNaN(low + high) ? {} : { [key]: [low, high] };
-  };
-  const from = query.get("from");
-  return {
-    ...(from === "train" || from === "evaluation" ? { from } : {}),
-    ...["text", "team", "role", "blamed"].reduce((all, key) => ({ ...all, ...text(key) }), {}),
-    ...["failed", "truncated", "disagree", "dropped"].reduce((all, key) => ({ ...all, ...flag(key) }), {}),
-    ...["step", "reward"].reduce((all, key) => ({ ...all, ...range(key) }), {}),
-  };
-}
-
-function isOfLine(line: EpisodeLine, { from, team, step, failed }: Filter): boolean {
-  const { team: itsTeam } = line;
-  return (
-    (from === undefined || (from === "train") === (itsTeam === null)) &&
-    (team === undefined || team === itsTeam) &&
-    (step === undefined || (line.step >= step[0] && line.step <= step[1])) &&
-    (failed === undefined || failed === line.success < 1)
-  );
-}
-
-function needsActions({ text, role, blamed, truncated, reward, disagree, dropped }: Filter): boolean {
-  return [text, role, blamed, truncated, reward, disagree, dropped].some((each) => each !== undefined);
-}
-
 type Prompts = Readonly<Record<string, { readonly prompt: string }>>;
 
+/** The line with what was found, or nothing. */
 function matching(line: EpisodeLine, view: EpisodeView, filter: Filter, prompts: Prompts): EpisodeLine[] {
   const edges = view.nodes.flatMap(({ actions }) => actions);
-  const blames = edges.map(({ verdict }) =>
-    verdict !== undefined && "blame" in verdict ? verdict.blame : undefined,
-  );
-  if (filter.blamed !== undefined && !blames.includes(filter.blamed)) return [];
+  if (filter.blamed !== undefined && !isBlamed(filter.blamed, edges)) return [];
   if (filter.disagree !== undefined && filter.disagree !== isDisputed(view)) return [];
-  for (const action of Object.values(view.actions)) {
-    const rewards = edges.filter((edge) => edge.action === action.id);
-    const found =
-      filter.text === undefined ? null : findIn(action, prompts[action.id]?.prompt ?? "", filter.text);
-    const holds =
-      (filter.role === undefined || filter.role === action.role) &&
-      (filter.truncated === undefined || filter.truncated === action.reply.truncated) &&
-      (filter.dropped === undefined || filter.dropped === (action.droppedWhy !== undefined)) &&
-      (filter.reward === undefined ||
-        rewards.some(({ team, local }) => team !== null && isBetween(team + (local ?? 0), filter.reward))) &&
-      found !== undefined;
-    if (holds) return [found === null ? line : { ...line, found }];
-  }
-  return [];
+  if (!needsActions(filter)) return [line];
+  const actions = Object.values(view.actions).filter((action) =>
+    factsOf(action, edges).some((facts) => isOfAction(filter, facts)),
+  );
+  if (filter.text === undefined) return actions.length === 0 ? [] : [line];
+  const wanted = folded(searchable(filter.text));
+  const [found] = actions.flatMap((action) => findIn(action, prompts[action.id]?.prompt ?? "", wanted) ?? []);
+  return found === undefined ? [] : [{ ...line, found }];
 }
 
-function isBetween(value: number, range: Filter["reward"]): boolean {
-  return range === undefined || (value >= range[0] && value <= range[1]);
-}
-
-/** The verdicts on the way to some end are on average on the other side of one half than its outcome. */
-function isDisputed({ nodes, ends }: EpisodeView): boolean {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  return ends.some(({ node, success }) => {
-    const scores: number[] = [];
-    for (let at = byId.get(node); at !== undefined; at = byId.get(at.parent ?? "none"))
-      scores.push(...at.actions.flatMap(({ judge }) => judge ?? []));
-    if (scores.length === 0) return false;
-    return scores.reduce((sum, each) => sum + each, 0) / scores.length >= 0.5 !== success;
+/** In each joint action that it is part of. */
+function factsOf(
+  { id, role, stopReason, droppedWhy }: ActionLine,
+  edges: readonly EdgeView[],
+): ActionFacts[] {
+  const own = edges.filter(({ action }) => action === id);
+  const rewards = own.map(({ team, local }) => (team === null ? null : team + (local ?? 0)));
+  return (rewards.length === 0 ? [null] : rewards).map((reward) => {
+    return { role, truncated: stopReason === "length", dropped: droppedWhy !== undefined, reward };
   });
 }
 
-function findIn(action: ActionLine, prompt: string, wanted: string): Found | undefined {
+function findIn(action: ActionLine, prompt: string, wanted: string): Found | null {
   const texts = [
-    ["reply", `${action.reply.thinking ?? ""}${action.reply.text}`],
+    ["reply", textOfReply(action.reply)],
     ["prompt", prompt],
   ] as const;
   for (const [where, text] of texts) {
-    const at = folded(text).indexOf(folded(wanted));
-    if (at === -1) continue;
-    const end = at + wanted.length;
-    const [before, after] = [text.slice(Math.max(0, at - 40), at), text.slice(end, end + 80)];
-    return { action: action.id, where, before, match: text.slice(at, end), after };
+    const excerpt = excerptOf(searchable(text), wanted);
+    if (excerpt !== null) return { action: action.id, where, ...excerpt };
   }
-  return undefined;
+  return null;
 }

@@ -38,10 +38,10 @@ export function Grid({ view }: { readonly view: EpisodeView }) {
   const move = (direction: "up" | "down" | "left" | "right") => () =>
     chosen !== undefined && choose(neighbour(rows, chosen.action.id, direction));
   useKeys("Grid", [
-    { keys: "ArrowUp|k", label: "the candidate above", run: move("up") },
-    { keys: "ArrowDown|j", label: "the candidate below", run: move("down") },
-    { keys: "ArrowLeft", label: "the role before", run: move("left") },
-    { keys: "ArrowRight", label: "the role after", run: move("right") },
+    { keys: "ArrowUp|k", label: "candidate above", run: move("up") },
+    { keys: "ArrowDown|j", label: "candidate below", run: move("down") },
+    { keys: "ArrowLeft", label: "previous role", run: move("left") },
+    { keys: "ArrowRight", label: "next role", run: move("right") },
     { keys: "Enter", label: "show its tokens and texts", run: () => isOnCandidate() && choose(chosen) },
     {
       keys: "Escape",
@@ -168,12 +168,13 @@ interface CandidateProps {
 }
 
 function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, onChoose }: CandidateProps) {
-  const { action, edge, isChosen, dropped } = candidate;
+  const { action, edge, isChosen } = candidate;
+  const { droppedWhy } = action;
   const kinds = [
     "candidate",
     isChosen && !isAlone && "is-chosen",
     isCurrent && "is-current",
-    dropped !== null && "is-dropped",
+    droppedWhy !== undefined && "is-dropped",
   ];
   return (
     <button
@@ -182,7 +183,7 @@ function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, on
       data-action={action.id}
       tabIndex={isCurrent ? 0 : -1}
       aria-current={isCurrent ? "true" : undefined}
-      title={toVisible(dropped ?? edge?.reason ?? "")}
+      title={toVisible(droppedWhy ?? edge?.reason ?? "")}
       onClick={() => onChoose(candidate)}
       style={colourOf(action.advantage, largest)}
     >
@@ -196,7 +197,7 @@ function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, on
         {edge?.judge !== null && edge?.judge !== undefined && <Figure name="j" value={edge.judge} />}
       </span>
       <span class="advantage" aria-hidden="true">
-        {dropped === null ? signed(action.advantage) : "dropped"}
+        {droppedWhy === undefined ? signed(action.advantage) : "dropped"}
       </span>
       {!isCompact && (
         <span class="preview" aria-hidden="true">
@@ -216,7 +217,7 @@ function Figure({ name, value }: { readonly name: string; readonly value: number
   );
 }
 
-function spoken({ action, edge, isChosen, dropped }: Candidate): string {
+function spoken({ action, edge, isChosen }: Candidate): string {
   const parts = [
     nameOf(action),
     isChosen ? "chosen" : "not chosen",
@@ -224,7 +225,7 @@ function spoken({ action, edge, isChosen, dropped }: Candidate): string {
     `local ${figure(edge?.local)}`,
     edge?.judge === null || edge === null ? "" : `judge ${figure(edge.judge)}`,
     `advantage ${signed(action.advantage)}`,
-    dropped === null ? "" : `dropped: ${toVisible(dropped)}`,
+    action.droppedWhy === undefined ? "" : `dropped: ${toVisible(action.droppedWhy)}`,
   ];
   return parts.filter((part) => part !== "").join(", ");
 }

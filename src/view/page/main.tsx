@@ -37,8 +37,8 @@ function Page() {
       label: "go to the run's recipe",
       run: () => run !== undefined && go(linkTo(["runs", run, "recipe"])),
     },
-    { keys: "t", label: "light, dark, or as the screen", run: changeTheme },
-    { keys: "?", label: "these keys", run: () => void (areKeysShown.value = true) },
+    { keys: "t", label: "light, dark or system theme", run: changeTheme },
+    { keys: "?", label: "list the keys", run: () => void (areKeysShown.value = true) },
   ]);
   return (
     <>
@@ -65,9 +65,17 @@ function View({ path }: { readonly path: readonly string[] }) {
   const [kind, run, what, id] = path;
   if (kind === undefined) return <Runs />;
   if (kind === "compare") return <Compare />;
-  if (kind !== "runs" || run === undefined) return <Problem text={`There is no view ${path.join("/")}.`} />;
+  if (kind !== "runs" || run === undefined) return <NoView path={path} />;
   if (what === "episode" && id !== undefined) return <Episode key={`${run} ${id}`} run={run} id={id} />;
   return <Run key={run} name={run} what={what} />;
+}
+
+function NoView({ path }: { readonly path: readonly string[] }) {
+  return (
+    <Problem
+      text={`There is no view ${path.join("/")}; a run has curves, episodes and its recipe, which the tabs above it open.`}
+    />
+  );
 }
 
 /** Views of a whole run. */
@@ -108,11 +116,12 @@ function Run({ name, what }: { readonly name: string; readonly what: string | un
       {what === undefined && <CurvesOf runs={[page]} />}
       {what === "episodes" && <Episodes page={page} />}
       {what === "recipe" && <Lines name="The resolved recipe" text={page.recipeText} />}
+      {what !== undefined && !["episodes", "recipe"].includes(what) && <NoView path={address.value.path} />}
     </div>
   );
 }
 
-function Header({ path: [kind, run, what, id] }: { readonly path: readonly string[] }) {
+function Header({ path: [kind, run, what] }: { readonly path: readonly string[] }) {
   return (
     <header class="top">
       <nav class="crumbs" aria-label="Where this is">
@@ -127,11 +136,6 @@ function Header({ path: [kind, run, what, id] }: { readonly path: readonly strin
         )}
         {what === "episode" && run !== undefined && <a href={linkTo(["runs", run, "episodes"])}>episodes</a>}
         {what !== undefined && what !== "episode" && <span>{what}</span>}
-        {id !== undefined && (
-          <span class="crumb-id">
-            <Words text={id} />
-          </span>
-        )}
       </nav>
       <span class="live" role="status">
         {exported !== null ? "exported file" : live.value.size > 0 ? "live" : ""}
@@ -152,10 +156,10 @@ function Header({ path: [kind, run, what, id] }: { readonly path: readonly strin
 }
 
 type Theme = "" | "light" | "dark";
-const themeNames: Readonly<Record<Theme, string>> = { "": "as the screen", light: "light", dark: "dark" };
+const themeNames: Readonly<Record<Theme, string>> = { "": "system", light: "light", dark: "dark" };
 const nextTheme: Readonly<Record<Theme, Theme>> = { "": "light", light: "dark", dark: "" };
 
-/** Chosen by the reader; "": as the screen. An exported file may have no store. */
+/** Chosen by the reader; "": that of the system. An exported file may have no store. */
 const theme = signal<Theme>(storedTheme());
 
 function storedTheme(): Theme {

@@ -8,35 +8,32 @@ import { figure, percent, Words } from "./text.tsx";
 
 const size = { width: 420, height: 230 };
 
-export function Plot({ panel, stepName }: { readonly panel: Panel; readonly stepName: string }) {
+interface PlotProps {
+  readonly panel: Panel;
+  /** The step before the first that is shown. */
+  readonly first: number;
+}
+
+export function Plot({ panel, first }: PlotProps) {
   const lines = panel.lines.map(({ name, points }, index): Line => ({
     name,
     colour: colourAt(index),
     points,
   }));
-  const whole = stepChart(panel.title, lines, panel.isShare, stepName);
-  const labelOf = (at: number) => (panel.isShare ? `${Math.round(100 * at)} %` : figure(at));
-  const drawn = {
-    ...whole,
-    y: { ...whole.y, ticks: whole.y.ticks.map(({ at: y }) => ({ at: y, label: labelOf(y) })) },
-  };
+  const whole = stepChart(panel.title, lines, panel.isShare, { title: "step", first });
+  const drawn = panel.isShare ? { ...whole, y: { ...whole.y, ticks: whole.y.ticks.map(asPercent) } } : whole;
   const { width, height, parts, frame } = lineChart(drawn, size);
-  const [at, setAt] = useState<number | null>(null);
-  const picture = useRef<SVGSVGElement>(null);
-  const steps = [...new Set(panel.lines.flatMap(({ points }) => points.map(({ x }) => x)))].toSorted(
+  const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ x }) => x)))].toSorted(
     (a, b) => a - b,
   );
-  const nearest = (x: number) =>
-    steps.reduce<number | null>(
-      (best, each) => (best === null || Math.abs(each - x) < Math.abs(best - x) ? each : best),
-      null,
-    );
+  const [at, setAt] = useState<number | null>(null);
+  const picture = useRef<SVGSVGElement>(null);
   const point = (event: PointerEvent) => {
     const box = picture.current?.getBoundingClientRect();
     if (box === undefined) return;
     const across = ((event.clientX - box.left) / box.width) * width;
     const [low, high] = drawn.x.range;
-    setAt(nearest(low + ((across - frame.left) / (frame.right - frame.left)) * (high - low)));
+    setAt(nearest(steps, low + ((across - frame.left) / (frame.right - frame.left)) * (high - low)));
   };
   const move = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -45,7 +42,6 @@ export function Plot({ panel, stepName }: { readonly panel: Panel; readonly step
     const place = at === null ? (by === 1 ? -1 : steps.length) : steps.indexOf(at);
     setAt(steps[Math.max(0, Math.min(steps.length - 1, place + by))] ?? null);
   };
-  const show = panel.isShare ? percent : figure;
   return (
     <div
       class="card plot"
@@ -70,34 +66,49 @@ export function Plot({ panel, stepName }: { readonly panel: Panel; readonly step
         )}
       </svg>
       <div class="plot-readout" aria-live="polite">
-        {at !== null && (
-          <>
-            <p class="soft">
-              {stepName} {at}
-            </p>
-            {panel.lines.map(({ name, points }, index) => {
-              const here = points.find(({ x }) => x === at);
-              return (
-                here !== undefined && (
-                  <p key={name} class={colourAt(index)}>
-                    <span class="dot-mark" />
-                    <span class="readout-name">
-                      <Words text={name} most={60} />
-                    </span>{" "}
-                    <b>{show(here.y)}</b>
-                    {here.interval !== undefined && (
-                      <span class="soft">
-                        {" "}
-                        {show(here.interval.low)} to {show(here.interval.high)}
-                      </span>
-                    )}
-                  </p>
-                )
-              );
-            })}
-          </>
-        )}
+        {at !== null && <Readout panel={panel} at={at} />}
       </div>
     </div>
+  );
+}
+
+function asPercent({ at }: { readonly at: number }) {
+  return { at, label: `${Math.round(100 * at)} %` };
+}
+
+/** Null: there is no step. */
+function nearest(steps: readonly number[], x: number): number | null {
+  return steps.reduce<number | null>(
+    (best, each) => (best === null || Math.abs(each - x) < Math.abs(best - x) ? each : best),
+    null,
+  );
+}
+
+/** What each line has at a step. */
+function Readout({ panel, at }: { readonly panel: Panel; readonly at: number }) {
+  const show = panel.isShare ? percent : figure;
+  return (
+    <>
+      <p class="soft">step {at}</p>
+      {panel.lines.map(({ name, points }, index) => {
+        const here = points.find(({ x }) => x === at);
+        if (here === undefined) return null;
+        return (
+          <p key={name} class={colourAt(index)}>
+            <span class="dot-mark" />
+            <span class="readout-name">
+              <Words text={name} most={60} />
+            </span>{" "}
+            <b>{show(here.y)}</b>
+            {here.interval !== undefined && (
+              <span class="soft">
+                {" "}
+                {show(here.interval.low)} to {show(here.interval.high)}
+              </span>
+            )}
+          </p>
+        );
+      })}
+    </>
   );
 }

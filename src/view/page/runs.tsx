@@ -21,14 +21,14 @@ export function Runs() {
     setChosen(chosen.includes(run) ? chosen.filter((each) => each !== run) : [...chosen, run]);
   };
   const compare = () => {
-    if (chosen.length > 0) go(linkTo(["compare"], { runs: chosen.join(",") }));
+    if (chosen.length > 1) go(linkTo(["compare"], { runs: chosen.join(",") }));
   };
   useKeys("Runs", [
-    { keys: "j|ArrowDown", label: "the next run", run: () => focus(Math.min(count - 1, at + 1)) },
-    { keys: "k|ArrowUp", label: "the run before", run: () => focus(Math.max(0, at - 1)) },
-    { keys: "Enter|o", label: "open it", run: () => isOnBody() && openAt(runs, at) },
-    { keys: "x", label: "choose it for a comparison", run: () => toggle(runs?.[at]?.run) },
-    { keys: "c", label: "compare the chosen ones", run: compare },
+    { keys: "j|ArrowDown", label: "next run", run: () => focus(Math.min(count - 1, at + 1)) },
+    { keys: "k|ArrowUp", label: "previous run", run: () => focus(Math.max(0, at - 1)) },
+    { keys: "Enter|o", label: "open the run", run: () => isOnBody() && openAt(runs, at) },
+    { keys: "x", label: "select the run for comparison, or not", run: () => toggle(runs?.[at]?.run) },
+    { keys: "c", label: "compare the selected runs (two or more)", run: compare },
   ]);
   if (problem !== undefined) return <Problem text={problem} />;
   if (runs === undefined) return <p class="empty loading">Loading…</p>;
@@ -45,7 +45,9 @@ export function Runs() {
           <Words text={sentence} most={2000} />
         </p>
       ))}
-      {count === 0 && <p class="empty">There is no run here. `troupe train` makes one.</p>}
+      {count === 0 && (
+        <p class="empty">There are no runs yet. `troupe train plan-path` makes one, which appears here.</p>
+      )}
       <ul class="runs">
         {runs.map((line, index) => (
           <Line
@@ -87,7 +89,7 @@ function Line({ line, index, isChosen, onToggle, onPoint }: LineProps) {
         type="checkbox"
         checked={isChosen}
         onChange={onToggle}
-        aria-label={`Choose ${toVisible(run)} to compare`}
+        aria-label={`Select ${toVisible(run)} for comparison`}
       />
       <a data-run={index} href={linkTo(["runs", run])} onFocus={onPoint}>
         <span class="run-name">

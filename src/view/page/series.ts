@@ -49,7 +49,7 @@ export const kinds: readonly Kind[] = [
   { title: "Spread of advantages", of: ofRole("advantageSpread") },
   { title: "Gradient norm", of: /^policies\.(.+)\.gradientNorm$/, note: "before clipping" },
   { title: "Length", of: ofRole("length"), note: "tokens per action" },
-  { title: "Replies cut off", of: ofRole("truncated"), note: "share of actions" },
+  { title: "Truncated replies", of: ofRole("truncated"), note: "share of actions" },
   { title: "Turns", of: /^rollout\.turns()$/ },
   { title: "Influence", of: ofRole("influence"), note: "nats per token of the next role's replies" },
   { title: "Tokens per second", of: /^tokensPerSecond()$/, note: "while sampling" },
@@ -64,7 +64,7 @@ export interface Shown {
 export interface Settings {
   /** Runs that differ in their seed alone become one line. */
   readonly isMean: boolean;
-  /** The warm start counts, too. */
+  /** The warm start is shown, too. */
   readonly isWhole: boolean;
 }
 
@@ -74,7 +74,11 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
   const evaluated = [...new Set(runs.flatMap(({ curves }) => curves.evaluations.map(({ team }) => team)))];
   const success: Panel[] = chartsOf("Success", groups, evaluated, (run, team) =>
     evaluations(run, team, settings),
-  ).map((panel) => ({ ...panel, isShare: true, note: "of held-out tasks, with 95 % intervals" }));
+  ).map((panel) => ({
+    ...panel,
+    isShare: true,
+    note: "of held-out tasks after the step, with 95 % intervals",
+  }));
   const figures = kinds.flatMap(({ title, of, note, isShare = false }): Panel[] => {
     const matching = columns.filter((name) => of.test(name));
     const named = new Map(matching.map((name) => [of.exec(name)?.[1] ?? "", name]));
@@ -135,17 +139,22 @@ function columnsOf({ columns, seconds, tokensPerSecond }: Curves): Curves["colum
 function figuresOf({ curves }: Shown, column: string, { isWhole }: Settings): Point[] {
   const values = columnsOf(curves)[column] ?? [];
   return values.flatMap((y, index) => {
-    const x = isWhole ? curves.steps[index] : curves.stageSteps[index];
+    const x = curves.steps[index];
     const isShown = isWhole || curves.stages[index] === "reinforcement";
     return y === null || x === undefined || !isShown ? [] : [{ x, y }];
   });
 }
 
 function evaluations({ curves }: Shown, wanted: string, { isWhole }: Settings): Point[] {
-  const before = isWhole ? 0 : curves.stages.filter((stage) => stage === "warm-start").length;
+  const first = isWhole ? 0 : warmSteps(curves);
   return curves.evaluations
-    .filter(({ team, step }) => team === wanted && step >= before)
-    .map(({ step, success, low, high }) => ({ x: step - before, y: success, interval: { low, high } }));
+    .filter(({ team, step }) => team === wanted && step >= first)
+    .map(({ step, success, low, high }) => ({ x: step, y: success, interval: { low, high } }));
+}
+
+/** Steps of the warm start, which comes first. */
+export function warmSteps({ stages }: Curves): number {
+  return stages.filter((stage) => stage === "warm-start").length;
 }
 
 /** The mean at each step that every run has, with its 95 % interval; one run stays as it is. */

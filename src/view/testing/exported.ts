@@ -177,7 +177,6 @@ export function hostileExport(): Export {
   const curves = {
     steps,
     stages: steps.map(() => "reinforcement" as const),
-    stageSteps: steps,
     columns: {
       "rollout.success": wave,
       [`rollout.roles.${hostile}.team`]: wave,
