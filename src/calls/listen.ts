@@ -33,15 +33,22 @@ export async function listenAt(
   try {
     await once(server, "listening");
   } catch (cause) {
+    const problem = problems[(cause as NodeJS.ErrnoException).code ?? ""] ?? (cause as Error).message;
     throw new TroupeError(
       "bad_arguments",
-      `Cannot listen at ${host}:${port}: ${String(cause)}; choose another port, 0 for any free one.`,
+      `Cannot listen at ${host}:${port}: ${problem}. Choose another port, 0 for any free one.`,
       { cause },
     );
   }
   const { port: found } = server.address() as AddressInfo;
   return `http://${host.includes(":") ? `[${host}]` : host}:${found}`;
 }
+
+const problems: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program uses this port",
+  EACCES: "this port is reserved for the system",
+  EADDRNOTAVAIL: "this machine does not have the address",
+};
 
 /** Who asks; or the status and the reason with which the request is rejected. */
 type Caller =

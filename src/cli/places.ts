@@ -1,7 +1,8 @@
 /** Where weights are, as users write it: `RUN`, `RUN:NAME`, a checkpoint's folder, a model directory. */
 import { join, resolve, isAbsolute } from "node:path";
-import { command, runsOption } from "../command-line.ts";
+import { command, runsOption, shellWord } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
+import { showText } from "../format.ts";
 import { adapterMarker } from "../models/adapter-base.ts";
 import { didYouMean } from "../nearest.ts";
 import { isPresentSync } from "../present.ts";
@@ -126,7 +127,15 @@ export async function findRun(given: string, folder: string): Promise<string> {
   }
   if (isPresentSync(given)) {
     const problem = `${given} is neither a run (no recipe.yaml) nor a model directory (no config.json)`;
-    throw new TroupeError("bad_arguments", problem);
+    const inside = (await listRuns(given).catch(() => []))
+      .filter(({ directory }) => isPresentSync(join(directory, "recipe.yaml")))
+      .map(({ name }) => name);
+    const how = ["", ...runsOption(given).map(shellWord)].join(" ");
+    const advice =
+      inside.length === 0
+        ? firstRun(folder)
+        : `name one of its runs${how === "" ? "" : `, with${how}`}: ${showText(inside.join(", "), 200)}`;
+    throw new TroupeError("bad_arguments", `${problem}; ${advice}`);
   }
   if (/[/\\]/.test(given)) {
     const problem = `there is no directory ${given}, relative to ${process.cwd()}`;

@@ -41,6 +41,7 @@ it("at the end of a run in another folder", async () => {
   expect(code).toBe(0);
   const commands = commandsIn(stdout);
   expect(commands.map((command) => command.split(" ").slice(0, 3).join(" "))).toEqual([
+    "troupe view small",
     "troupe play --run",
     "troupe eval small",
     "troupe runs plot",
@@ -51,7 +52,8 @@ it("at the end of a run in another folder", async () => {
   ]);
   for (const command of commands) {
     const said = command.includes(" train ") ? /extended from 1 to 2 steps/ : /^$/;
-    const line = command.includes(" serve ") ? untilStarted(`${command} --port 0`) : command;
+    const isServer = /^troupe (serve|view) /.test(command);
+    const line = isServer ? untilStarted(`${command} --port 0`) : command;
     expect(await shell(line, { cwd, input: "q\n" })).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(said),

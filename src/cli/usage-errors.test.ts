@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listenAt } from "../calls/listen.ts";
 import { runCommand, troupe } from "./testing/command.ts";
 
 let cwd: string;
@@ -172,6 +174,16 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["missing required argument 'runs'", "`troupe runs compare --help`"],
     ],
     ["a folder that is neither run nor model", ["eval", "."], ["neither a run (no recipe.yaml) nor a model"]],
+    [
+      "a folder without runs to view",
+      ["view", "/etc"],
+      ["/etc is neither a run (no recipe.yaml) nor", "`troupe train plan-path` creates one"],
+    ],
+    [
+      "episodes of no exported file",
+      ["view", "--episodes", "3"],
+      ["--episodes is how many an exported file has: it needs --export FILE"],
+    ],
     ["a misspelt inner command", ["runs", "plto"], ["did you mean `plot`?"]],
     ["one run to compare", ["runs", "compare", "a"], ["there is no run a"]],
   ];
@@ -268,6 +280,23 @@ describe("without a run", () => {
     const { stderr } = await runCommand(["play", "mine"], { cwd });
     await rm(join(cwd, "runs"), { recursive: true });
     expect(stderr).toContain("mine is a run, not a recipe; to play with its team: `troupe play --run mine`");
+  });
+
+  it("a folder of runs in place of a run is recognised", async () => {
+    await mkdir(join(cwd, "kept", "mine"), { recursive: true });
+    await writeFile(join(cwd, "kept", "mine", "recipe.yaml"), "");
+    const { stderr } = await runCommand(["view", "kept"], { cwd });
+    await rm(join(cwd, "kept"), { recursive: true });
+    expect(stderr).toContain("name one of its runs, with --runs kept: mine");
+  });
+
+  it("a port that is in use is reported as such", async () => {
+    const taken = createServer();
+    const port = new URL(await listenAt(taken, { host: "127.0.0.1", port: 0 })).port;
+    const { code, stderr } = await runCommand(["view", "--port", port], { cwd });
+    taken.close();
+    const message = `Cannot listen at 127.0.0.1:${port}: another program uses this port. Choose another port, 0 for`;
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) as string });
   });
 
   it("runs says so when there are none", async () => {

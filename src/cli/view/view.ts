@@ -18,8 +18,11 @@ interface ViewOptions {
   readonly runs: string;
   readonly port: number;
   readonly export?: string;
-  readonly episodes: number;
+  readonly episodes?: number;
 }
+
+/** In an exported file, of each run. */
+const mostEpisodes = 50;
 
 export function viewCommand(): Command {
   return new Command("view")
@@ -28,13 +31,22 @@ export function viewCommand(): Command {
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--port <port>", "0: any free one", wholeNumber(0, 65_535), 0)
     .option("--export <file>", "write one file of HTML that needs no server, and end")
-    .option("--episodes <n>", "with --export: newest episodes of each run", wholeNumber(0), 50)
+    .option(
+      "--episodes <n>",
+      `with --export: newest episodes of each run (default: ${mostEpisodes})`,
+      wholeNumber(0),
+    )
     .action(async (names: string[], { runs: folder, port, export: file, episodes }: ViewOptions) => {
+      if (file === undefined && episodes !== undefined)
+        throw new TroupeError(
+          "bad_arguments",
+          "--episodes is how many an exported file has: it needs --export FILE. The viewer shows all",
+        );
       const given = await Promise.all(names.map((name) => findRun(name, folder)));
       const find = async () =>
         given.length > 0 ? given : (await listRuns(folder)).map(({ directory }) => directory);
       const runs = new ViewedRuns(find);
-      if (file !== undefined) return exportTo(file, runs, episodes);
+      if (file !== undefined) return exportTo(file, runs, episodes ?? mostEpisodes);
       const asked = Promise.withResolvers<void>();
       using _ = listenForStop(() => asked.resolve());
       await using server = await startViewServer({

@@ -152,6 +152,10 @@ function nextCommands(
     command("eval", name, "--tasks", String(more), ...folder),
     "a narrower interval",
   ] as const;
+  const viewing = [
+    command("view", name, ...folder),
+    "curves and every stored episode, in the browser",
+  ] as const;
   const longer: readonly Command[] = [
     [command("runs", "plot", name, ...folder), "success by step"],
     ...(extending === undefined ? [] : [[command("train", ...extending), "train it further"] as const]),
@@ -162,6 +166,7 @@ function nextCommands(
     isTrained ? "play with the trained team" : "play with the team",
   ] as const;
   return [
+    viewing,
     ...(isPlayable ? [playing] : []),
     ...(more > evaluated ? [narrower] : []),
     ...(steps.reinforcement > 0 ? longer : []),
