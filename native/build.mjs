@@ -3,6 +3,7 @@
 //   node native/build.mjs --tests    native/build/kernels_test
 //   node native/build.mjs --engine-tests   native/build/engine_test
 //   node native/build.mjs --bench    native/build/gemm (with oneDNN's products if libdnnl is installed)
+//   CXX=aarch64-linux-gnu-g++ node native/build.mjs --tests --arch arm64   the same in native/build/arm64
 // Needs only a C++17 compiler (CXX, else g++, clang++, c++); runs on Node 18 and newer. Only changed files are
 // recompiled: an object's stamp is the hash of its command, its source and every header of this folder.
 import { spawn, spawnSync } from "node:child_process";
@@ -14,7 +15,9 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const native = dirname(fileURLToPath(import.meta.url));
-const output = join(native, "build");
+const named = process.argv.indexOf("--arch");
+const arch = named === -1 ? process.arch : process.argv[named + 1];
+const output = arch === process.arch ? join(native, "build") : join(native, "build", arch);
 const require = createRequire(import.meta.url);
 
 const avx512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"];
@@ -68,7 +71,7 @@ function findCompiler() {
 
 /** Tries the newest features the sources use. */
 function canCompile(program, extra) {
-  const flags = process.arch === "x64" ? [...avx512, "-mavx512bf16"] : [];
+  const flags = arch === "x64" ? [...avx512, "-mavx512bf16"] : [];
   const probe = `#include <optional>
 #include <filesystem>
 typedef float V __attribute__((vector_size(16)));
@@ -105,7 +108,7 @@ function headersOf(name) {
 function sourcesOf(kind) {
   const kernels = filesOf(join(native, "kernels"), ".cc").filter((file) => {
     const set = instructionSets[basename(file)];
-    return !set || set.arch === process.arch;
+    return !set || set.arch === arch;
   });
   const tests = (prefix) =>
     filesOf(join(native, "tests"), ".cc").filter((file) => basename(file).startsWith(prefix));
