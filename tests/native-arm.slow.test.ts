@@ -1,6 +1,6 @@
 /**
  * The kernels of ARM processors, emulated: `apt-get install g++-aarch64-linux-gnu qemu-user`. Speed and Apple's linker
- * are not covered, and AMX is not either, which QEMU does not emulate.
+ * are not covered. QEMU does not emulate AMX; kernels_test has tiles of its own for it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
