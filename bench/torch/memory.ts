@@ -1,7 +1,7 @@
 /**
  * The peak memory of three adapters on one frozen model, sampling and training sequences of some length, and its prediction:
  *
- *   node bench/torch/memory.ts SHAPE LAYERS TOKENS [SETTINGS]
+ *   node bench/torch/memory.ts SHAPE LAYERS TOKENS [SETTINGS] [sampling | training]
  *
  * 0 layers: all of the shape. SETTINGS are the engine's, as JSON. TROUPE_BENCH_MODELS keeps the models that are made. Linux only.
  *
@@ -19,7 +19,8 @@ import { torchPython } from "../../src/engines/open.ts";
 import { openOwn } from "../../src/engines/torch/testing/own-worker.ts";
 import { drawInt, generatorOf, rootKey } from "../../src/random.ts";
 
-const [shape = "qwen3-0.6b", layers = "0", length = "2048", given = "{}"] = process.argv.slice(2);
+const [shape = "qwen3-0.6b", layers = "0", length = "2048", given = "{}", only = "both"] =
+  process.argv.slice(2);
 const tokens = Number(length);
 const settings = { rows: 8, threads: 2, timeoutSeconds: 3600, ...(JSON.parse(given) as object) };
 const names = ["one", "two", "three"] as const;
@@ -119,10 +120,10 @@ try {
     peak: (await engine.predictMemory({ tokens, longest: tokens, sequences: 3 * settings.rows })).host,
   });
   await train(engine, short);
-  await measured(pid, "sampling", () => sample(engine));
+  if (only !== "training") await measured(pid, "sampling", () => sample(engine));
   // The answer comes before the cache is freed; the next verb comes after that.
   await engine.zeroGradients("one");
-  await measured(pid, "training", () => train(engine, tokens));
+  if (only !== "sampling") await measured(pid, "training", () => train(engine, tokens));
   await engine.close();
 } finally {
   rmSync(folder, { recursive: true, force: true });
