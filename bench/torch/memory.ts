@@ -117,7 +117,8 @@ try {
   print({ what: "loading", resident: memoryOf(pid, "VmHWM"), held: memoryOf(pid, "VmRSS") });
   print({
     what: "predicted",
-    peak: (await engine.predictMemory({ tokens, longest: tokens, sequences: 3 * settings.rows })).host,
+    peak: (await engine.predictMemory({ tokens, prompts: 0, longest: tokens, sequences: 3 * settings.rows }))
+      .host,
   });
   await train(engine, short);
   if (only !== "training") await measured(pid, "sampling", () => sample(engine));

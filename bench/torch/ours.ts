@@ -38,6 +38,7 @@ print({
   predicted: (
     await engine.predictMemory({
       tokens: perPolicy,
+      prompts: perPolicy - work.samples * work.reply,
       longest,
       sequences: work.prompts.length * work.samples,
     })

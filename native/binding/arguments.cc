@@ -95,6 +95,30 @@ ModelConfig model_config(const Argument& from) {
   return config;
 }
 
+namespace {
+
+StoredFormat stored_format(const Argument& from) {
+  const std::string name = from.text();
+  if (name == "F32") return StoredFormat::float32;
+  if (name == "BF16") return StoredFormat::bfloat16;
+  if (name == "F16") return StoredFormat::float16;
+  from.refuse("F32, BF16 or F16");
+}
+
+}  // namespace
+
+std::vector<StoredTensor> stored_tensors(const Argument& from) {
+  if (!from.value.IsArray()) from.refuse("an array of tensors");
+  Napi::Array array = from.value.As<Napi::Array>();
+  std::vector<StoredTensor> tensors;
+  for (uint32_t i = 0; i < array.Length(); ++i) {
+    const Argument each{array.Get(i), from.name + " entry"};
+    tensors.push_back({each["name"].text(), each["path"].text(),
+                       static_cast<size_t>(each["begin"].integer(0, int64_t{1} << 53)), stored_format(each["format"])});
+  }
+  return tensors;
+}
+
 AdapterConfig adapter_config(const Argument& from) {
   AdapterConfig config;
   config.rank = from["rank"].count();

@@ -35,6 +35,7 @@ struct Argument {
 
 ModelConfig model_config(const Argument&);
 AdapterConfig adapter_config(const Argument&);
+std::vector<StoredTensor> stored_tensors(const Argument&);
 AdamParameters adam_parameters(const Argument&);
 SampleRequest sample_request(const Argument&);
 Loss loss(const Argument&);

@@ -57,10 +57,11 @@ EngineObject::EngineObject(const Info& info) : ObjectWrap(info), env_(info.Env()
   try {
     int threads = static_cast<int>(argument(info, 0, "threads").integer(0, 4096));
     Precision wanted = precision(argument(info, 1, "precision"));
+    size_t cache_limit = static_cast<size_t>(argument(info, 2, "cacheBytes").integer(0, kLargestInteger));
     std::shared_ptr<Bridge> bridge = Bridge::open(info.Env());
     auto finished = [bridge](JobId id, std::optional<JobError> error) { bridge->finished(id, std::move(error)); };
     try {
-      worker_ = std::make_unique<Worker>(threads, wanted, finished,
+      worker_ = std::make_unique<Worker>(threads, wanted, cache_limit, finished,
                                          [bridge] { bridge->finished(kClosed, std::nullopt); });
     } catch (...) {
       bridge->close();
@@ -160,6 +161,35 @@ Napi::Value EngineObject::add_model(const Info& info) {
   return run(info, "Adding the model " + name, [name, config](Engine& engine, const std::atomic<bool>&) {
     engine.add_model(name, config);
     return engine.tensors(name);
+  });
+}
+
+Napi::Value EngineObject::add_frozen_model(const Info& info) {
+  std::string name = argument(info, 1, "name").text();
+  ModelConfig config = model_config(argument(info, 2, "config"));
+  std::vector<StoredTensor> tensors = stored_tensors(argument(info, 3, "tensors"));
+  return run(info, "Loading the model " + name, [name, config, tensors](Engine& engine, const std::atomic<bool>&) {
+    engine.add_frozen_model(name, config, tensors);
+    return engine.tensors(name);
+  });
+}
+
+Napi::Value EngineObject::load_tensors(const Info& info) {
+  std::string policy = argument(info, 1, "policy").text();
+  std::vector<StoredTensor> tensors = stored_tensors(argument(info, 2, "tensors"));
+  return run(info, "Loading the weights of " + policy, [policy, tensors](Engine& engine, const std::atomic<bool>&) {
+    engine.load_tensors(policy, tensors);
+    return Nothing();
+  });
+}
+
+Napi::Value EngineObject::predict_memory(const Info& info) {
+  const Argument given = argument(info, 1, "work");
+  const WorkSize work{static_cast<size_t>(given["tokens"].count()), static_cast<size_t>(given["prompts"].count()),
+                      static_cast<size_t>(given["longest"].count()),
+                      static_cast<size_t>(given["sequences"].count())};
+  return run(info, "Predicting memory", [work](Engine& engine, const std::atomic<bool>&) {
+    return static_cast<int64_t>(engine.predict_bytes(work));
   });
 }
 
@@ -279,6 +309,9 @@ Napi::Function EngineObject::define(Napi::Env env) {
                       InstanceMethod<&E::guarded<&E::cancel>>("cancel"),
                       InstanceMethod<&E::guarded<&E::close>>("close"),
                       InstanceMethod<&E::guarded<&E::add_model>>("addModel"),
+                      InstanceMethod<&E::guarded<&E::add_frozen_model>>("addFrozenModel"),
+                      InstanceMethod<&E::guarded<&E::load_tensors>>("loadTensors"),
+                      InstanceMethod<&E::guarded<&E::predict_memory>>("predictMemory"),
                       InstanceMethod<&E::guarded<&E::add_adapter>>("addAdapter"),
                       InstanceMethod<&E::guarded<&E::remove>>("remove"),
                       InstanceMethod<&E::guarded<&E::read_tensor>>("readTensor"),

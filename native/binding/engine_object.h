@@ -24,6 +24,9 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   Napi::Value close(const Info&);
 
   Napi::Value add_model(const Info&);
+  Napi::Value add_frozen_model(const Info&);
+  Napi::Value load_tensors(const Info&);
+  Napi::Value predict_memory(const Info&);
   Napi::Value add_adapter(const Info&);
   Napi::Value remove(const Info&);
   Napi::Value read_tensor(const Info&);

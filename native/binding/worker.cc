@@ -8,11 +8,11 @@ namespace {
 JobError cancelled(const std::string& what) { return {"cancelled", what + " was cancelled."}; }
 }  // namespace
 
-Worker::Worker(int threads, Precision precision, Finished finished, std::function<void()> stopped)
+Worker::Worker(int threads, Precision precision, size_t cache_limit, Finished finished, std::function<void()> stopped)
     : finished_(std::move(finished)), stopped_(std::move(stopped)) {
   auto made = std::make_shared<std::promise<void>>();
   auto ready = [made](std::exception_ptr error) { error ? made->set_exception(error) : made->set_value(); };
-  thread_ = std::thread([this, threads, precision, ready] { main(threads, precision, ready); });
+  thread_ = std::thread([this, threads, precision, cache_limit, ready] { main(threads, precision, cache_limit, ready); });
   try {
     made->get_future().get();
   } catch (...) {
@@ -69,10 +69,10 @@ void Worker::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Worker::main(int threads, Precision precision, std::function<void(std::exception_ptr)> ready) {
+void Worker::main(int threads, Precision precision, size_t cache_limit, std::function<void(std::exception_ptr)> ready) {
   std::unique_ptr<Engine> engine;
   try {
-    engine = std::make_unique<Engine>(threads, precision);
+    engine = std::make_unique<Engine>(threads, precision, cache_limit);
     kernels_ = engine->kernels();
     threads_ = engine->threads();
     const Kernels* kernels = find_kernels(engine->kernels());

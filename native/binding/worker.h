@@ -40,7 +40,7 @@ class Worker {
   using Finished = std::function<void(JobId, std::optional<JobError>)>;
 
   // Returns once the engine exists; throws what its constructor throws. `stopped` is the last callback.
-  Worker(int threads, Precision precision, Finished finished, std::function<void()> stopped);
+  Worker(int threads, Precision precision, size_t cache_limit, Finished finished, std::function<void()> stopped);
   ~Worker();  // stops and joins: waits until the running job has checked its flag
 
   void submit(Job job);     // throws EngineError if stopping
@@ -54,7 +54,7 @@ class Worker {
   size_t memory_bytes() const { return memory_bytes_.load(); }
 
  private:
-  void main(int threads, Precision precision, std::function<void(std::exception_ptr)> ready);
+  void main(int threads, Precision precision, size_t cache_limit, std::function<void(std::exception_ptr)> ready);
   void loop(Engine& engine);
   bool take(Engine& engine, std::vector<Job>& sampling, std::optional<Job>& exclusive);
   void wait_broken();

@@ -22,7 +22,7 @@ void RowBatch::find_kept_segments() {
 
 size_t LayerActivations::bytes() const {
   size_t total = 0;
-  for (const AlignedBuffer<float>* buffer : {&input, &normed_input, &input_rms, &raw_heads, &head_rms, &qkv, &attended,
+  for (const AlignedBuffer<float>* buffer : {&normed_input, &input_rms, &raw_heads, &head_rms, &qkv, &attended,
                                              &log_sum_exp, &middle, &normed_middle, &middle_rms, &gate_up, &activated}) {
     total += buffer->size();
   }
@@ -30,7 +30,7 @@ size_t LayerActivations::bytes() const {
   return total * sizeof(float);
 }
 
-void Activations::prepare(const Model& model, const RowBatch& batch, bool keep) {
+void Activations::prepare(const Model& model, const RowBatch& batch, Keep keep) {
   const ModelConfig& config = model.config;
   const Shape& shape = model.shape;
   const size_t rows = batch.rows();
@@ -45,7 +45,9 @@ void Activations::prepare(const Model& model, const RowBatch& batch, bool keep) 
   }
   output_.resize(rows * config.hidden);
   kept_attended_.resize(batch.kept.size() * shape.q);
-  const size_t held = keep ? config.layers : 1;
+  const size_t held = keep == Keep::all ? config.layers : 1, inputs = keep == Keep::none ? 0 : config.layers;
+  if (inputs_.size() < inputs) inputs_.resize(inputs);
+  for (size_t i = 0; i < inputs; i++) inputs_[i].resize(rows * config.hidden);
   if (layers_.size() < held) layers_.resize(held);
   for (size_t i = 0; i < held; i++) {
     LayerActivations& layer = layers_[i];
@@ -61,8 +63,7 @@ void Activations::prepare(const Model& model, const RowBatch& batch, bool keep) 
       layer.raw_heads.resize(rows * (shape.q + shape.kv));
       layer.head_rms.resize(rows * (config.heads + config.kv_heads));
     }
-    if (keep) {
-      layer.input.resize(rows * config.hidden);
+    if (keep != Keep::none) {
       layer.middle.resize(rows * config.hidden);
       layer.log_sum_exp.resize(rows * config.heads);
     }
@@ -72,6 +73,7 @@ void Activations::prepare(const Model& model, const RowBatch& batch, bool keep) 
 
 size_t Activations::bytes() const {
   size_t total = (output_.size() + kept_attended_.size()) * sizeof(float);
+  for (const AlignedBuffer<float>& input : inputs_) total += input.size() * sizeof(float);
   for (const LayerActivations& layer : layers_) total += layer.bytes();
   return total;
 }

@@ -32,6 +32,8 @@ class Adapter {
   void backward(const Product& product, const float* dy, ptrdiff_t dy_stride, float* dx, ptrdiff_t dx_stride,
                 float* d_low, const Machine& machine);
   size_t bytes() const;
+  // Of packed copies that do not exist yet.
+  size_t unpacked_bytes() const { return packed_version_ == 0 ? 2 * parameters.size() * sizeof(float) : 0; }
 
   const std::string name;
   Model& model;

@@ -230,13 +230,14 @@ void norm_rows_backward(const Machine& machine, const NormBackward& norm, const 
 }
 
 void backward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
-                     BackwardScratch& scratch, const AttendBackward& attend) {
+                     BackwardScratch& scratch, const Attend& again, const AttendBackward& attend) {
   if (batch.rows() == 0) return;
   prepare(scratch, model, batch, activations);
   bool own = false;
   for (const Segment& segment : batch.segments) own = own || !segment.adapter;
   const Pass pass{machine, model, batch, activations, scratch, own ? model.parameters.gradient() : nullptr};
   for (int layer = model.config.layers - 1; layer >= 0; layer--) {
+    if (activations.recomputes()) recompute_layer(machine, model, batch, activations, layer, again);
     mlp_backward(pass, layer);
     attention_backward(pass, layer, attend);
   }

@@ -18,6 +18,7 @@ class CachePool {
   bool fits(size_t bytes) const { return used_ + bytes <= limit_; }
   size_t bytes() const { return used_ + spare_; }
   void drop_spare();
+  size_t limit() const { return limit_; }
 
  private:
   size_t limit_, used_ = 0, spare_ = 0;

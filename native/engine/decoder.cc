@@ -26,7 +26,7 @@ void Decoder::add_row(int32_t token, int position, Adapter* adapter) {
 
 void Decoder::run(Model& model, const Attend& attend) {
   batch_.find_kept_segments();
-  activations_.prepare(model, batch_, false);
+  activations_.prepare(model, batch_, Keep::none);
   forward_layers(machine_, model, batch_, activations_, attend);
   choose(model);
 }

@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "checks.h"
+#include "memory.h"
 #include "optimizer.h"
 #include "sampler.h"
+#include "stored.h"
 #include "trainer.h"
 
 namespace troupe {
@@ -32,8 +34,9 @@ void check_size(const std::string& policy, const TensorView& view, size_t n) {
 }  // namespace
 
 struct Engine::State {
-  State(int threads, Precision precision)
-      : pool(thread_count(threads)), machine{best_kernels(), pool, precision}, trainer(machine), sampler(machine) {}
+  State(int threads, Precision precision, size_t cache_limit)
+      : pool(thread_count(threads)), machine{best_kernels(), pool, precision}, trainer(machine),
+        sampler(machine, cache_limit) {}
 
   Policy find(const std::string& name) const {
     if (auto model = models.find(name); model != models.end()) return {model->second.get(), nullptr};
@@ -68,6 +71,10 @@ struct Engine::State {
     }
   }
 
+  void check_trainable(const Policy& policy) const {
+    if (!policy.adapter && policy.model->frozen()) refuse("the model \"" + policy.name() + "\" is frozen: train an adapter on it");
+  }
+
   ThreadPool pool;
   Machine machine;
   std::map<std::string, std::unique_ptr<Model>> models;
@@ -76,7 +83,8 @@ struct Engine::State {
   Sampler sampler;
 };
 
-Engine::Engine(int threads, Precision precision) : state_(std::make_unique<State>(threads, precision)) {}
+Engine::Engine(int threads, Precision precision, size_t cache_limit)
+    : state_(std::make_unique<State>(threads, precision, cache_limit)) {}
 Engine::~Engine() = default;
 
 const char* Engine::kernels() const { return state_->machine.kernels.name; }
@@ -86,6 +94,12 @@ Precision Engine::precision() const { return state_->machine.precision; }
 void Engine::add_model(const std::string& name, const ModelConfig& config) {
   state_->check_new(name);
   state_->models.emplace(name, std::make_unique<Model>(name, config));
+}
+
+void Engine::add_frozen_model(const std::string& name, const ModelConfig& config,
+                              const std::vector<StoredTensor>& tensors) {
+  state_->check_new(name);
+  state_->models.emplace(name, std::make_unique<Model>(name, config, tensors, state_->machine));
 }
 
 void Engine::add_adapter(const std::string& name, const std::string& model, const AdapterConfig& config) {
@@ -111,13 +125,21 @@ void Engine::remove(const std::string& name) {
 
 std::vector<TensorInfo> Engine::tensors(const std::string& policy) const {
   std::vector<TensorInfo> infos;
-  for (const TensorView& view : state_->find(policy).parameters().views()) infos.push_back(view.info);
+  const Policy found = state_->find(policy);
+  for (const TensorView& view : found.parameters().views()) infos.push_back(view.info);
+  if (found.adapter) return infos;
+  for (const FrozenMatrix& matrix : found.model->frozen_matrices()) infos.push_back(matrix.info);
   return infos;
 }
 
 void Engine::read_tensor(const std::string& policy, TensorKind kind, const std::string& name, float* to,
                          size_t n) const {
-  const Parameters& parameters = state_->find(policy).parameters();
+  const Policy found = state_->find(policy);
+  const Parameters& parameters = found.parameters();
+  if (const FrozenMatrix* matrix = found.frozen(name); matrix && kind == TensorKind::weight) {
+    check_size(policy, {matrix->info, 0, matrix->size()}, n);
+    return found.model->read_frozen(*matrix, state_->machine, to);
+  }
   const TensorView& view = parameters.view(policy, name);
   check_size(policy, view, n);
   const float* values = parameters.existing(kind);
@@ -139,6 +161,24 @@ void Engine::write_tensor(const std::string& policy, TensorKind kind, const std:
     parameters.version++;
   }
   std::copy_n(from, n, parameters.values(kind) + view.offset);
+}
+
+void Engine::load_tensors(const std::string& policy, const std::vector<StoredTensor>& tensors) {
+  const Policy found = state_->find(policy);
+  Parameters& parameters = found.parameters();
+  state_->check_unused(found, "weights loaded");
+  MappedFiles files;
+  parameters.version++;
+  for (const StoredTensor& tensor : tensors) {
+    const TensorView& view = parameters.view(policy, tensor.name);
+    const uint8_t* from = files.data(tensor, view.size);
+    float* to = parameters.weights() + view.offset;
+    state_->pool.parallel(static_cast<int>((view.size + 65535) / 65536), 1, [&](int begin, int end, int) {
+      const size_t first = begin * size_t{65536}, last = std::min(view.size, end * size_t{65536});
+      widen(tensor.format, from + first * bytes_per_value(tensor.format), last - first, to + first);
+    });
+    files.release(tensor, view.size);
+  }
 }
 
 int64_t Engine::step_count(const std::string& policy) const { return state_->find(policy).parameters().steps; }
@@ -172,6 +212,7 @@ LossResult Engine::forward_backward(const std::vector<Datum>& data, const Loss& 
   std::vector<Policy> policies;
   for (const Datum& datum : data) policies.push_back(state_->find(datum.policy));
   for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i], &loss);
+  for (const Policy& policy : policies) state_->check_trainable(policy);
   check_loss(loss);
   return state_->trainer.forward_backward(data, policies, loss, cancel);
 }
@@ -179,6 +220,7 @@ LossResult Engine::forward_backward(const std::vector<Datum>& data, const Loss& 
 StepResult Engine::optimizer_step(const std::string& policy, const AdamParameters& adam) {
   const Policy found = state_->find(policy);
   state_->check_unused(found, "optimizer step");
+  state_->check_trainable(found);
   return adam_step(state_->machine, policy, found.parameters(), adam);
 }
 
@@ -201,6 +243,21 @@ void Engine::submit(SampleRequest request, std::shared_ptr<std::atomic<bool>> ca
 
 void Engine::sample_step() { state_->sampler.step(); }
 bool Engine::idle() const { return state_->sampler.idle(); }
+
+size_t Engine::predict_bytes(const WorkSize& work) const {
+  size_t training = 0, batch = 0, sampling = 0;
+  for (const auto& [name, model] : state_->models) {
+    std::vector<const Adapter*> adapters;
+    for (const auto& [other, adapter] : state_->adapters) {
+      if (&adapter->model == model.get()) adapters.push_back(adapter.get());
+    }
+    training += bytes_of_training(*model, adapters, adapters.empty());
+    batch = std::max(batch, bytes_of_batch(state_->machine, *model, adapters, work));
+    sampling = std::max(sampling, bytes_of_sampling(state_->machine, *model, work, state_->sampler.cache_limit()));
+  }
+  const size_t held = state_->trainer.bytes() + state_->sampler.bytes();
+  return training + std::max(batch + sampling, held) - held;
+}
 
 size_t Engine::memory_bytes() const {
   size_t total = state_->trainer.bytes() + state_->sampler.bytes();

@@ -37,6 +37,14 @@ struct TensorInfo {
   std::vector<int> shape;  // Hugging Face shape, e.g. [out, in]
 };
 
+// A tensor in a safetensors file.
+enum class StoredFormat : uint8_t { float32, bfloat16, float16 };
+struct StoredTensor {
+  std::string name, path;
+  size_t begin = 0;  // its first byte in the file
+  StoredFormat format = StoredFormat::float32;
+};
+
 // Weights, their gradient, and AdamW's first and second moment.
 enum class TensorKind : uint8_t { weight, gradient, moment1, moment2 };
 
@@ -100,6 +108,13 @@ struct AdamParameters {
   float learning_rate = 1e-4f, beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, weight_decay = 0.0f;
   float clip_norm = 0.0f;  // of the policy's whole gradient; 0 = none
 };
+// Of the largest batch of a run.
+struct WorkSize {
+  size_t tokens = 0;     // trained on together, a prompt's once
+  size_t prompts = 0;    // how many of them are prompts'
+  size_t longest = 0;    // tokens of the longest sequence
+  size_t sequences = 0;  // sampled together
+};
 struct StepResult {
   double gradient_norm = 0;  // before clipping
 };
@@ -126,7 +141,9 @@ struct SampledSequence {
 
 class Engine {
  public:
-  Engine(int threads, Precision precision);  // threads ≤ 0: one per processor
+  // threads ≤ 0: one per processor. cache_limit: bytes of keys and values; it decides how many sequences are decoded
+  // together, and so only the speed.
+  Engine(int threads, Precision precision, size_t cache_limit = size_t{1} << 30);
   ~Engine();
 
   const char* kernels() const;
@@ -135,12 +152,17 @@ class Engine {
 
   // A model of zeros, to be filled by write_tensor. trainable: gradients and moments are allocated on first use.
   void add_model(const std::string& name, const ModelConfig&);
+  // The base of adapters, whose matrices in the files are bfloat16 and stay so: two bytes for each number, packed once,
+  // never trained. `tensors` are all of the model's.
+  void add_frozen_model(const std::string& name, const ModelConfig&, const std::vector<StoredTensor>& tensors);
   // An adapter is a policy; B is zero, A is filled by write_tensor. Its base's weights stay frozen for it.
   void add_adapter(const std::string& name, const std::string& model, const AdapterConfig&);
   void remove(const std::string& policy);
   std::vector<TensorInfo> tensors(const std::string& policy) const;
   void read_tensor(const std::string& policy, TensorKind, const std::string& name, float* to, size_t n) const;
   void write_tensor(const std::string& policy, TensorKind, const std::string& name, const float* from, size_t n);
+  // Weights from files: some or all of the policy's tensors.
+  void load_tensors(const std::string& policy, const std::vector<StoredTensor>& tensors);
   int64_t step_count(const std::string& policy) const;  // optimizer steps taken (AdamW's t)
   void set_step_count(const std::string& policy, int64_t);
   // Bytes of each vocabulary entry, for stop strings.
@@ -168,6 +190,8 @@ class Engine {
   void sample_step();
   bool idle() const;
 
+  // Bytes that such work will take beside memory_bytes().
+  size_t predict_bytes(const WorkSize&) const;
   // Bytes of weights, gradients, moments and caches.
   size_t memory_bytes() const;
 

@@ -17,11 +17,9 @@ struct Pass {
 
 void embed(const Pass& pass, float* to) {
   const int hidden = pass.model.config.hidden;
-  const float* table = pass.model.parameters.weights() + pass.model.embedding;
   parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(hidden), [&](int begin, int end, int) {
     for (int row = begin; row < end; row++) {
-      std::memcpy(to + static_cast<size_t>(row) * hidden, table + static_cast<size_t>(pass.batch.tokens[row]) * hidden,
-                  hidden * sizeof(float));
+      pass.model.embed(pass.batch.tokens[row], pass.machine, to + static_cast<size_t>(row) * hidden);
     }
   });
 }
@@ -137,6 +135,13 @@ void norm_rows(const Machine& machine, const float* x, const float* w, float* y,
     const size_t first = static_cast<size_t>(begin) * width;
     machine.kernels.rms_norm(x + first, w, y + first, inverse_rms + begin, end - begin, width, epsilon);
   });
+}
+
+void recompute_layer(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations, int layer,
+                     const Attend& attend) {
+  const Pass pass{machine, model, batch, activations};
+  attention_half(pass, layer, attend);
+  mlp_half(pass, layer);
 }
 
 void forward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,

@@ -1,6 +1,10 @@
 #include "model.h"
 
 #include <cmath>
+#include <cstring>
+#include <map>
+
+#include "stored.h"
 
 namespace troupe {
 
@@ -79,27 +83,47 @@ void RopeTable::ensure(int positions, const std::vector<float>& inverse_frequenc
 
 Model::Model(std::string name_, const ModelConfig& config_)
     : name(std::move(name_)), config((validate(config_), config_)), shape(config_) {
-  embedding = parameters.add("model.embed_tokens.weight", {config.vocab, config.hidden});
-  for (int layer = 0; layer < config.layers; layer++) add_layer(layer);
+  add_parameters(true);
+}
+
+Model::Model(std::string name_, const ModelConfig& config_, const std::vector<StoredTensor>& tensors,
+             const Machine& machine)
+    : name(std::move(name_)), config((validate(config_), config_)), shape(config_) {
+  add_parameters(false);
+  pack_frozen(tensors, machine);
+}
+
+void Model::add_parameters(bool with_matrices) {
+  if (with_matrices) embedding = parameters.add("model.embed_tokens.weight", {config.vocab, config.hidden});
+  for (int layer = 0; layer < config.layers; layer++) add_layer(layer, with_matrices);
   final_norm = parameters.add("model.norm.weight", {config.hidden});
   if (config.value_head) {
     value_head.add(parameters, "", config.hidden);
-  } else {
+  } else if (with_matrices) {
     head = config.tied_embeddings ? embedding : parameters.add("lm_head.weight", {config.vocab, config.hidden});
   }
   parameters.allocate();
 }
 
-void Model::add_layer(int layer) {
+namespace {
+
+std::string matrix_name(int layer, const Projection& projection) {
+  const bool attention = projection.site == Site::qkv || projection.site == Site::output;
+  return "model.layers." + std::to_string(layer) + (attention ? ".self_attn." : ".mlp.") + projection.name + ".weight";
+}
+
+}  // namespace
+
+void Model::add_layer(int layer, bool with_matrices) {
   const std::string prefix = "model.layers." + std::to_string(layer) + ".";
   LayerOffsets at;
   at.input_norm = parameters.add(prefix + "input_layernorm.weight", {config.hidden});
   for (const Projection& projection : shape.projections) {
+    if (!with_matrices) break;
     const int site = static_cast<int>(projection.site);
-    const bool attention = projection.site == Site::qkv || projection.site == Site::output;
-    const std::string name = prefix + (attention ? "self_attn." : "mlp.") + projection.name + ".weight";
     const bool first = projection.offset == 0;
-    const ptrdiff_t offset = parameters.add(name, {projection.width, shape.input[site]}, first);
+    const ptrdiff_t offset =
+        parameters.add(matrix_name(layer, projection), {projection.width, shape.input[site]}, first);
     if (first) at.product[site] = offset;
   }
   if (config.qkv_bias) {
@@ -115,12 +139,107 @@ void Model::add_layer(int layer) {
   layers.push_back(at);
 }
 
+// A site's matrices are packed from the mapped files, whose pages are then released: they are in memory once.
+void Model::pack_frozen(const std::vector<StoredTensor>& tensors, const Machine& machine) {
+  MappedFiles files;
+  std::map<std::string, const StoredTensor*> named;
+  for (const StoredTensor& tensor : tensors) named[tensor.name] = &tensor;
+  auto find = [&](const std::string& wanted) -> const StoredTensor& {
+    auto found = named.find(wanted);
+    if (found == named.end()) throw EngineError("bad_model", "model \"" + name + "\" has no tensor \"" + wanted + "\"");
+    return *found->second;
+  };
+  auto bits = [&](const StoredTensor& tensor, size_t values) {
+    if (tensor.format != StoredFormat::bfloat16 || tensor.begin % sizeof(uint16_t) != 0) {
+      throw EngineError("internal", "model \"" + name + "\": tensor \"" + tensor.name + "\" cannot be packed as bfloat16");
+    }
+    return reinterpret_cast<const uint16_t*>(files.data(tensor, values));
+  };
+  auto pack = [&](PackedMatrix& to, const std::vector<std::pair<std::string, int>>& parts, int cols) {
+    std::vector<const uint16_t*> rows;
+    for (const auto& [part, count] : parts) {
+      const uint16_t* start = bits(find(part), static_cast<size_t>(count) * cols);
+      matrices_.push_back({{part, {count, cols}}, &to, static_cast<int>(rows.size())});
+      for (int row = 0; row < count; row++) rows.push_back(start + static_cast<size_t>(row) * cols);
+    }
+    machine.pack_rows(to, rows, cols);
+    for (const auto& [part, count] : parts) files.release(find(part), static_cast<size_t>(count) * cols);
+  };
+  const std::string embedded = "model.embed_tokens.weight";
+  if (!config.value_head) pack(forward_.head, {{config.tied_embeddings ? embedded : "lm_head.weight", config.vocab}}, config.hidden);
+  if (config.value_head || !config.tied_embeddings) {
+    const size_t values = static_cast<size_t>(config.vocab) * config.hidden;
+    frozen_embedding_.resize(values);
+    std::memcpy(frozen_embedding_.data(), bits(find(embedded), values), values * sizeof(uint16_t));
+    files.release(find(embedded), values);
+    matrices_.push_back({{embedded, {config.vocab, config.hidden}}, nullptr, 0});
+  }
+  forward_.sites.resize(static_cast<size_t>(config.layers) * site_count);
+  for (int layer = 0; layer < config.layers; layer++) {
+    for (int site = 0; site < site_count; site++) {
+      std::vector<std::pair<std::string, int>> parts;
+      for (const Projection& projection : shape.projections) {
+        if (static_cast<int>(projection.site) == site) parts.push_back({matrix_name(layer, projection), projection.width});
+      }
+      pack(forward_.sites[index(layer, static_cast<Site>(site))], parts, shape.input[site]);
+    }
+  }
+  for (const TensorView& view : parameters.views()) {
+    auto found = named.find(view.info.name);
+    if (found == named.end()) continue;  // a head that the files do not have starts at zero
+    widen(found->second->format, files.data(*found->second, view.size), view.size, parameters.weights() + view.offset);
+  }
+}
+
+void Model::read_frozen(const FrozenMatrix& matrix, const Machine& machine, float* to) const {
+  const size_t rows = matrix.info.shape[0], cols = matrix.info.shape[1];
+  if (!matrix.packed) {
+    widen(StoredFormat::bfloat16, reinterpret_cast<const uint8_t*>(frozen_embedding_.data()), rows * cols, to);
+    return;
+  }
+  for (size_t row = 0; row < rows; row++) {
+    machine.kernels.read_row(*matrix.packed, matrix.first_row + static_cast<int>(row), to + row * cols);
+  }
+}
+
+void Model::embed(int32_t token, const Machine& machine, float* to) const {
+  const size_t hidden = config.hidden, first = static_cast<size_t>(token) * hidden;
+  if (!frozen()) {
+    std::memcpy(to, parameters.weights() + embedding + first, hidden * sizeof(float));
+  } else if (frozen_embedding_.size() > 0) {
+    widen(StoredFormat::bfloat16, reinterpret_cast<const uint8_t*>(frozen_embedding_.data() + first), hidden, to);
+  } else {
+    machine.kernels.read_row(forward_.head, token, to);
+  }
+}
+
+size_t Model::parameter_count() const {
+  size_t total = parameters.size();
+  for (const FrozenMatrix& matrix : matrices_) total += matrix.size();
+  return total;
+}
+
 void Model::pack_forward(const Machine& machine) {
-  pack(forward_, true, machine);
+  if (!frozen()) pack(forward_, true, machine);
 }
 
 void Model::pack_backward(const Machine& machine) {
-  pack(backward_, false, machine);
+  if (frozen()) {
+    turn(machine);
+  } else {
+    pack(backward_, false, machine);
+  }
+}
+
+// Once, because the weights do not change.
+void Model::turn(const Machine& machine) {
+  if (backward_.version > 0) return;
+  backward_.sites.resize(forward_.sites.size());
+  for (size_t i = 0; i < forward_.sites.size(); i++) {
+    machine.kernels.pack_turned(backward_.sites[i], forward_.sites[i], machine.pool);
+  }
+  if (!config.value_head) machine.kernels.pack_turned(backward_.head, forward_.head, machine.pool);
+  backward_.version = 1;
 }
 
 void Model::pack(PackedWeights& to, bool transpose, const Machine& machine) {
@@ -138,8 +257,13 @@ void Model::pack(PackedWeights& to, bool transpose, const Machine& machine) {
   to.version = parameters.version;
 }
 
+size_t Model::unpacked_bytes() const {
+  const size_t each = parameter_count() * (frozen() ? sizeof(uint16_t) : sizeof(float));
+  return (forward_.sites.empty() ? each : 0) + (backward_.sites.empty() ? each : 0);
+}
+
 size_t Model::bytes() const {
-  size_t total = parameters.bytes();
+  size_t total = parameters.bytes() + frozen_embedding_.size() * sizeof(uint16_t);
   for (const PackedWeights* packed : {&forward_, &backward_}) {
     total += packed->head.data.size();
     for (const PackedMatrix& matrix : packed->sites) total += matrix.data.size();

@@ -56,6 +56,14 @@ class RopeTable {
   std::vector<float> cosine_, sine_;
 };
 
+// A matrix of a frozen model: rows of a packed one, or of the embedding if the head has another.
+struct FrozenMatrix {
+  TensorInfo info;
+  const PackedMatrix* packed;  // null: the embedding
+  int first_row;
+  size_t size() const { return static_cast<size_t>(info.shape[0]) * info.shape[1]; }
+};
+
 struct PackedWeights {
   uint64_t version = 0;  // of the parameters they were made from; 0 = never
   std::vector<PackedMatrix> sites;  // [layer × site]
@@ -65,6 +73,15 @@ struct PackedWeights {
 class Model {
  public:
   Model(std::string name, const ModelConfig& config);
+  // Frozen: its matrices exist only packed, as in the files.
+  Model(std::string name, const ModelConfig& config, const std::vector<StoredTensor>& tensors, const Machine& machine);
+  bool frozen() const { return !matrices_.empty(); }
+  const std::vector<FrozenMatrix>& frozen_matrices() const { return matrices_; }
+  // A frozen matrix, widened.
+  void read_frozen(const FrozenMatrix& matrix, const Machine& machine, float* to) const;
+  // The input of the first layer for a token, [hidden].
+  void embed(int32_t token, const Machine& machine, float* to) const;
+  size_t parameter_count() const;
   // Repacks if the weights changed since the last time.
   void pack_forward(const Machine& machine);
   void pack_backward(const Machine& machine);
@@ -73,6 +90,8 @@ class Model {
   const PackedMatrix& forward_head() const { return forward_.head; }
   const PackedMatrix& backward_head() const { return backward_.head; }
   size_t bytes() const;
+  // Of packed copies for both passes that do not exist yet.
+  size_t unpacked_bytes() const;
 
   const std::string name;
   const ModelConfig config;
@@ -86,9 +105,14 @@ class Model {
 
  private:
   static size_t index(int layer, Site site) { return static_cast<size_t>(layer) * site_count + static_cast<int>(site); }
-  void add_layer(int layer);
+  void add_layer(int layer, bool with_matrices);
+  void add_parameters(bool with_matrices);
+  void pack_frozen(const std::vector<StoredTensor>& tensors, const Machine& machine);
+  void turn(const Machine& machine);
   void pack(PackedWeights& to, bool transpose, const Machine& machine);
   PackedWeights forward_, backward_;
+  std::vector<FrozenMatrix> matrices_;
+  AlignedBuffer<uint16_t> frozen_embedding_;  // [vocabulary × hidden] of a frozen model whose head is another matrix
 };
 
 }  // namespace troupe

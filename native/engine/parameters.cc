@@ -45,4 +45,10 @@ size_t Parameters::bytes() const {
   return total;
 }
 
+size_t Parameters::missing_bytes() const {
+  size_t total = 0;
+  for (const AlignedBuffer<float>& buffer : values_) total += buffer.size() == size_ ? 0 : size_ * sizeof(float);
+  return total;
+}
+
 }  // namespace troupe

@@ -38,6 +38,8 @@ class Parameters {
   const float* existing(TensorKind kind) const;
   void zero_gradient() { values_[1].zero(); }
   size_t bytes() const;
+  // Of the gradient and moments that are not allocated yet.
+  size_t missing_bytes() const;
 
   int64_t steps = 0;     // AdamW's t
   uint64_t version = 1;  // increases with every change of a weight; packed copies compare theirs

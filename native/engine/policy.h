@@ -12,6 +12,14 @@ struct Policy {
   // Has values instead of log-probabilities.
   bool critic() const { return adapter ? adapter->value_head.present() : model->value_head.present(); }
   const ValueHeadOffsets& value_head() const { return adapter ? adapter->value_head : model->value_head; }
+  // The model's frozen matrix of this name; null: there is none.
+  const FrozenMatrix* frozen(const std::string& tensor) const {
+    if (adapter) return nullptr;
+    for (const FrozenMatrix& matrix : model->frozen_matrices()) {
+      if (matrix.info.name == tensor) return &matrix;
+    }
+    return nullptr;
+  }
   bool operator==(const Policy& other) const { return model == other.model && adapter == other.adapter; }
 };
 

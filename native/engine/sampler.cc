@@ -8,15 +8,13 @@ namespace troupe {
 
 namespace {
 
-constexpr size_t cache_limit = size_t{1} << 30;  // bytes of keys and values in use
-constexpr size_t prefill_rows = 1024;            // prompt tokens computed together
 
 // Sequences decoded together. A step reads the model's weights once and each sequence's keys and values. Weights in the
 // processor's cache are cheap to read again, so a small model decodes few sequences at a time, whose keys and values
 // then stay cached too; a large one decodes many, which share reading its weights.
 size_t most_active(const Model& model, int threads) {
   constexpr size_t cached_parameters = size_t{1} << 22;
-  const size_t times = 1 + model.parameters.size() / cached_parameters;
+  const size_t times = 1 + model.parameter_count() / cached_parameters;
   return 8 * threads * std::min<size_t>(times, 8);
 }
 
@@ -43,7 +41,8 @@ void sort_by_prompt(std::vector<std::shared_ptr<SampleJob>>& jobs) {
 
 }  // namespace
 
-Sampler::Sampler(const Machine& machine) : threads_(machine.pool.threads()), pool_(cache_limit), decoder_(machine) {}
+Sampler::Sampler(const Machine& machine, size_t cache_limit)
+    : threads_(machine.pool.threads()), pool_(cache_limit), decoder_(machine) {}
 
 void Sampler::submit(std::shared_ptr<SampleJob> job) { waiting_.push_back(std::move(job)); }
 

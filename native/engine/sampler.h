@@ -7,9 +7,12 @@
 
 namespace troupe {
 
+constexpr size_t prefill_rows = 1024;  // prompt tokens computed together
+
 class Sampler {
  public:
-  explicit Sampler(const Machine& machine);
+  // cache_limit: bytes of keys and values in use; one sequence runs whatever it takes.
+  Sampler(const Machine& machine, size_t cache_limit);
   // The request is valid and its policy is resolved.
   void submit(std::shared_ptr<SampleJob> job);
   // Never throws because of a single request: that is reported to its `failed`.
@@ -21,6 +24,7 @@ class Sampler {
   bool holds(const Policy& policy) const;
   void forget(const Model& model);
   size_t bytes() const { return pool_.bytes() + decoder_.bytes(); }
+  size_t cache_limit() const { return pool_.limit(); }
 
  private:
   using Sequences = std::vector<std::unique_ptr<Sequence>>;

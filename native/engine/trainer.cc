@@ -4,15 +4,18 @@
 
 namespace troupe {
 
-namespace {
-
-// Rows of a chunk: enough for efficient products, few enough for activations to stay near the processor's caches and,
-// in large models, within half a gigabyte.
 size_t chunk_rows(const Model& model, bool backward) {
   constexpr size_t floats = size_t{1} << 27, most = 1024;
   if (!backward) return most;
   return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, most);
 }
+
+Keep kept_of_layers(const Model& model, int rows, bool backward) {
+  if (!backward) return Keep::none;
+  return static_cast<size_t>(rows) > 2 * chunk_rows(model, true) ? Keep::inputs : Keep::all;
+}
+
+namespace {
 
 // Policies that can be computed together: of one model, and all or none of them critics.
 bool together(const Policy& a, const Policy& b) { return a.model == b.model && a.critic() == b.critic(); }
@@ -67,10 +70,10 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
     if (piece.policy.adapter) piece.policy.adapter->pack(machine_);
   }
   fill(batch_, chunk);
-  activations_.prepare(model, batch_, backward);
+  activations_.prepare(model, batch_, kept_of_layers(model, batch_.rows(), backward));
   GroupAttention attention(machine_, model, batch_.groups, batch_.continuations, batch_.rows());
-  forward_layers(machine_, model, batch_, activations_,
-                 [&](int, LayerActivations& layer) { attention.forward(layer, backward); });
+  const Attend attend = [&](int, LayerActivations& layer) { attention.forward(layer, backward); };
+  forward_layers(machine_, model, batch_, activations_, attend);
   if (backward) scratch_.reserve_stream(model, batch_);
   float* d_stream = backward ? scratch_.d_stream.data() : nullptr;
   if (chunk.front().policy.critic()) {
@@ -79,7 +82,7 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
     head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
   }
   if (!backward) return;
-  backward_layers(machine_, model, batch_, activations_, scratch_,
+  backward_layers(machine_, model, batch_, activations_, scratch_, attend,
                   [&](int, LayerActivations& layer, const float* d_attended, float* d_qkv) {
                     attention.backward(layer, d_attended, d_qkv);
                   });

@@ -7,6 +7,14 @@
 
 namespace troupe {
 
+// Rows of a chunk: enough for efficient products, few enough for activations to stay near the processor's caches and,
+// in large models, within half a gigabyte.
+size_t chunk_rows(const Model& model, bool backward);
+
+// Everything, unless one sequence is so long that it would take several times a chunk's memory: then each layer is
+// computed again from its input, which gives the same bits and takes a third more time.
+Keep kept_of_layers(const Model& model, int rows, bool backward);
+
 class Trainer {
  public:
   explicit Trainer(const Machine& machine) : machine_(machine) {}

@@ -40,7 +40,7 @@ struct RowBatch {
 
 // Activations of one layer that its backward pass needs. Row-major, [rows × width].
 struct LayerActivations {
-  AlignedBuffer<float> input, normed_input, input_rms;
+  AlignedBuffer<float> normed_input, input_rms;
   AlignedBuffer<float> raw_heads, head_rms;  // only with query/key norm: q and k before it
   AlignedBuffer<float> qkv;                  // after bias, norm and rotation
   AlignedBuffer<float> attended, log_sum_exp;
@@ -50,28 +50,34 @@ struct LayerActivations {
   size_t bytes() const;
 };
 
+// What a forward pass keeps of each layer for a backward pass: nothing, its input alone, from which the layer is computed
+// again, or everything. Without everything, layers share the memory of one.
+enum class Keep : uint8_t { none, inputs, all };
+
 class Activations {
  public:
-  // keep: all layers' activations are kept for a backward pass; otherwise one layer's, overwritten by the next.
-  void prepare(const Model& model, const RowBatch& batch, bool keep);
-  LayerActivations& layer(int index) { return layers_[keep_ ? index : 0]; }
+  void prepare(const Model& model, const RowBatch& batch, Keep keep);
+  LayerActivations& layer(int index) { return layers_[keep_ == Keep::all ? index : 0]; }
   // The residual stream into a layer, between attention and MLP, and out of the last layer.
-  float* input(int index) { return keep_ ? layers_[index].input.data() : output_.data(); }
-  float* middle(int index) { return keep_ ? layers_[index].middle.data() : output_.data(); }
-  float* output(int index) { return keep_ && index + 1 < count_ ? layers_[index + 1].input.data() : output_.data(); }
+  float* input(int index) { return keep_ == Keep::none ? output_.data() : inputs_[index].data(); }
+  float* middle(int index) { return keep_ == Keep::none ? output_.data() : layer(index).middle.data(); }
+  float* output(int index) { return keep_ != Keep::none && index + 1 < count_ ? inputs_[index + 1].data() : output_.data(); }
+  // Whether a backward pass has to compute each layer again.
+  bool recomputes() const { return keep_ == Keep::inputs; }
   // [kept rows × hidden]
   float* output() { return output_.data(); }
   float* kept_attended() { return kept_attended_.data(); }
   int low_stride(Site site) const { return low_stride_[static_cast<int>(site)]; }
   size_t bytes() const;
-  // Floats per row of a forward pass that keeps activations.
+  // Floats per row of a forward pass that keeps all activations.
   static size_t floats_per_row(const Model& model);
 
  private:
-  bool keep_ = false;
+  Keep keep_ = Keep::none;
   int count_ = 0;
   int low_stride_[site_count] = {};
   std::vector<LayerActivations> layers_;
+  std::vector<AlignedBuffer<float>> inputs_;  // of each layer
   AlignedBuffer<float> output_, kept_attended_;
 };
 
@@ -84,6 +90,10 @@ using AttendBackward = std::function<void(int layer, LayerActivations&, const fl
 void forward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
                     const Attend& attend);
 
+// Computes one layer again from its kept input.
+void recompute_layer(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations, int layer,
+                     const Attend& attend);
+
 // Buffers of a backward pass, reused between calls.
 struct BackwardScratch {
   AlignedBuffer<float> d_stream, d_wide, d_narrow, d_low, thread_sums, head_rows, spare;
@@ -94,8 +104,9 @@ struct BackwardScratch {
 
 // Takes the gradient of the last layer's output [kept rows × hidden] in scratch.d_stream and adds to the gradients of
 // every policy in the batch: the model's own rows train the model, an adapter's rows only that adapter.
+// `again`: the attention of the forward pass, for activations that keep only inputs.
 void backward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
-                     BackwardScratch& scratch, const AttendBackward& attend);
+                     BackwardScratch& scratch, const Attend& again, const AttendBackward& attend);
 
 // y = rms_norm(x)·w over rows, split between threads.
 void norm_rows(const Machine& machine, const float* x, const float* w, float* y, float* inverse_rms, int rows,

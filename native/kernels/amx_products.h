@@ -147,8 +147,8 @@ struct AmxProducts {
 template <class Tiles>
 constexpr ProductKernels amx_products() {
   using P = AmxProducts<Tiles>;
-  return {panel,          400.0,       P::Packs::scratch_bytes, P::Packs::panel_bytes,
-          P::Packs::pack, P::multiply, P::weight_gradient};
+  return {panel,                 2,              400.0,       P::Packs::scratch_bytes,
+          P::Packs::panel_bytes, P::Packs::pack, P::multiply, P::weight_gradient};
 }
 
 }  // namespace troupe::TROUPE_ISA

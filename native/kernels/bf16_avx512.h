@@ -5,7 +5,7 @@
 namespace troupe::TROUPE_ISA {
 
 struct PairAvx512 {
-  typedef uint32_t Element;
+  typedef uint32_t Element, Stored;
   typedef __m512i Group;
   static constexpr int per_step = 2;
   TROUPE_INLINE Group load_group(const Element* p) { return _mm512_loadu_si512(p); }

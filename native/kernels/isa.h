@@ -37,6 +37,7 @@ struct Range {
 // The matrix products in one precision. B is stored as panels of `panel` columns, the last padded with zeros.
 struct ProductKernels {
   int panel;
+  int per_step;            // consecutive k in one element of B
   double flops_per_cycle;  // an estimate, to decide whether a product is worth a second thread
   size_t scratch_bytes;    // of multiply and weight_gradient
   size_t (*panel_bytes)(int k);
@@ -65,13 +66,14 @@ struct RowKernels {
   decltype(Kernels::adam) adam;
 };
 
-// Each namespace is one translation unit, isa_<name>.cc. `rows` and `products` are float32; other names say the type.
-namespace scalar { extern const RowKernels rows; extern const ProductKernels products; }
-namespace avx2 { extern const RowKernels rows; extern const ProductKernels products; }
-namespace avx512 { extern const RowKernels rows; extern const ProductKernels products; }
+// Each namespace is one translation unit, isa_<name>.cc. `rows` and `products` are float32; `narrow_products` are too, of
+// a B that is stored as bfloat16; other names say the type.
+namespace scalar { extern const RowKernels rows; extern const ProductKernels products, narrow_products; }
+namespace avx2 { extern const RowKernels rows; extern const ProductKernels products, narrow_products; }
+namespace avx512 { extern const RowKernels rows; extern const ProductKernels products, narrow_products; }
 namespace avx512_bf16 { extern const ProductKernels products; }
 namespace amx { extern const ProductKernels products, emulated_products; }
-namespace neon { extern const RowKernels rows; extern const ProductKernels products; }
+namespace neon { extern const RowKernels rows; extern const ProductKernels products, narrow_products; }
 namespace neon_bf16 { extern const ProductKernels products; }
 
 }  // namespace troupe

@@ -7,7 +7,7 @@
 namespace troupe::neon_bf16 {
 
 struct PairNeon {
-  typedef uint32_t Element;
+  typedef uint32_t Element, Stored;
   typedef uint32x4_t Group;
   static constexpr int per_step = 2;
   TROUPE_INLINE Group load_group(const Element* p) { return vld1q_u32(p); }

@@ -21,6 +21,7 @@ enum class Precision : uint8_t { float32, bfloat16 };
 struct PackedMatrix {
   int k = 0, n = 0;
   Precision precision = Precision::float32;
+  bool narrow = false;  // stored as bfloat16, of a frozen model: the kernels widen it and multiply in float32
   AlignedBuffer<uint8_t> data;
 };
 
@@ -73,6 +74,13 @@ struct Kernels {
   // Packs W [rows × cols], row-major. transpose = true: B = Wᵀ (k = cols, n = rows), the operand of y = x·Wᵀ, W in
   // the Hugging Face layout [out × in]. transpose = false: B = W (k = rows, n = cols), the operand of dx = dy·W.
   void (*pack)(PackedMatrix& to, const float* w, int rows, int cols, bool transpose, Precision, ThreadPool&);
+  // Frozen weights that are bfloat16 stay so in memory, whatever the processor. Packs Wᵀ (k = cols, n = count) from W's
+  // rows, wherever each is; a product has the same bits as with these weights packed from float32.
+  void (*pack_rows)(PackedMatrix& to, const uint16_t* const* rows, int count, int cols, Precision, ThreadPool&);
+  // Packs B = W from a Wᵀ that pack_rows made.
+  void (*pack_turned)(PackedMatrix& to, const PackedMatrix& from, ThreadPool&);
+  // Widens row r of the W that pack_rows read: column r of the packed matrix.
+  void (*read_row)(const PackedMatrix& from, int row, float* to);
   // C[m × n] = A[m × k]·B, or C += when accumulate. lda, ldc: floats between rows.
   void (*multiply)(const float* a, ptrdiff_t lda, int m, const PackedMatrix& b, float* c, ptrdiff_t ldc,
                    bool accumulate, ThreadPool&);

@@ -1,5 +1,7 @@
 #include "products.h"
 
+#include <cstring>
+
 namespace troupe {
 namespace {
 
@@ -61,15 +63,78 @@ void split(const ProductKernels& kernels, int m, int n, double flops, ThreadPool
   });
 }
 
+// Numbers of B in a layout that stores bfloat16: [panel][k / per_step][column of the panel][k % per_step].
+struct Narrow {
+  Narrow(const ProductKernels& kernels, const PackedMatrix& b)
+      : panel(kernels.panel), per_step(kernels.per_step), apart(kernels.panel_bytes(b.k) / 2) {}
+  size_t column(int c) const { return c / panel * apart + c % panel * per_step; }
+  // From the start of the column. per_step is 1 or 2.
+  size_t step(int k) const {
+    const int half = per_step - 1;
+    return static_cast<size_t>(k >> half) * panel * per_step + (k & half);
+  }
+  const int panel, per_step;
+  const size_t apart;  // numbers between panels
+};
+
+uint16_t* numbers(PackedMatrix& b) { return reinterpret_cast<uint16_t*>(b.data.data()); }
+const uint16_t* numbers(const PackedMatrix& b) { return reinterpret_cast<const uint16_t*>(b.data.data()); }
+
+int allocate(const ProductKernels& kernels, PackedMatrix& b, int k, int n) {
+  b.k = k;
+  b.n = n;
+  const int panels = part_of(n, kernels.panel);
+  b.data.resize(kernels.panel_bytes(k) * panels);
+  return panels;
+}
+
+constexpr int packed_steps = 64;  // of a panel, written together so that they stay in the first cache
+
 }  // namespace
+
+void pack_rows_with(const ProductKernels& kernels, PackedMatrix& to, const uint16_t* const* rows, int count, int cols,
+                    ThreadPool& pool) {
+  const int panels = allocate(kernels, to, cols, count);
+  const Narrow layout(kernels, to);
+  pool.parallel(panels, 1, [&](int begin, int end, int) {
+    for (int p = begin; p < end; ++p)
+      for (int first = 0; first < cols; first += packed_steps)
+        for (int row = p * layout.panel; row < count && row < (p + 1) * layout.panel; ++row) {
+          uint16_t* column = numbers(to) + layout.column(row);
+          for (int k = first; k < cols && k < first + packed_steps; ++k) column[layout.step(k)] = rows[row][k];
+        }
+  });
+}
+
+void pack_turned_with(const ProductKernels& kernels, PackedMatrix& to, const PackedMatrix& from, ThreadPool& pool) {
+  to.precision = from.precision;
+  to.narrow = from.narrow;
+  const int panels = allocate(kernels, to, from.n, from.k);
+  const Narrow layout(kernels, to), before(kernels, from);
+  pool.parallel(panels, 1, [&](int begin, int end, int) {
+    for (int p = begin; p < end; ++p)
+      for (int first = 0; first < to.k; first += packed_steps)
+        for (int c = p * layout.panel; c < to.n && c < (p + 1) * layout.panel; ++c) {
+          uint16_t* column = numbers(to) + layout.column(c);
+          const uint16_t* row = numbers(from) + before.step(c);
+          for (int k = first; k < to.k && k < first + packed_steps; ++k) column[layout.step(k)] = row[before.column(k)];
+        }
+  });
+}
+
+void read_row_with(const ProductKernels& kernels, const PackedMatrix& from, int row, float* to) {
+  const Narrow layout(kernels, from);
+  const uint16_t* column = numbers(from) + layout.column(row);
+  for (int k = 0; k < from.k; ++k) {
+    const uint32_t bits = static_cast<uint32_t>(column[layout.step(k)]) << 16;
+    std::memcpy(to + k, &bits, sizeof bits);
+  }
+}
 
 void pack_with(const ProductKernels& kernels, PackedMatrix& to, const float* w, int rows, int cols, bool transpose,
                Precision precision, ThreadPool& pool) {
-  to.k = transpose ? cols : rows;
-  to.n = transpose ? rows : cols;
   to.precision = precision;
-  const int panels = part_of(to.n, kernels.panel);
-  to.data.resize(kernels.panel_bytes(to.k) * panels);
+  const int panels = allocate(kernels, to, transpose ? cols : rows, transpose ? rows : cols);
   const auto body = [&](int begin, int end, int) {
     kernels.pack(to.data.data(), w, rows, cols, transpose, {begin, end});
   };

@@ -11,5 +11,6 @@ const RowKernels rows = {rms_norm,           rms_norm_backward, swiglu,         
                          add_scaled,         sum_of_squares,    summarize_logits, softmax_scaled,   softmax_sloped,     adam};
 
 const ProductKernels products = tile_products<Float32>(2.0 * lanes);
+const ProductKernels narrow_products = narrow_tile_products(2.0 * lanes);
 
 }  // namespace troupe::TROUPE_ISA

@@ -21,6 +21,7 @@ constexpr int panel = panel_vectors * lanes;
 // One k per step, float32.
 struct Float32 {
   typedef float Element;
+  typedef float Stored;  // an element of a packed B
   typedef Vector Group;
   static constexpr int per_step = 1;
   TROUPE_INLINE Group load_group(const Element* p) { return load(p); }
@@ -35,6 +36,16 @@ struct Float32 {
   TROUPE_INLINE Vector as_vector(Group g) { return g; }
 };
 
+// The same, of a B that is stored as bfloat16.
+struct Narrow : Float32 {
+  typedef uint16_t Stored;
+  TROUPE_INLINE Group load_group(const Stored* p) {
+    typedef uint16_t Halves __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
+    typedef uint32_t Bits __attribute__((vector_size(lanes * 4)));
+    return reinterpret_cast<Vector>(__builtin_convertvector(*reinterpret_cast<const Halves*>(p), Bits) << 16);
+  }
+};
+
 // write: C = sum. add: C += sum. resume: the sum continues from C, as if earlier steps had been part of the same call.
 enum class Into { write, add, resume };
 
@@ -42,7 +53,7 @@ template <class Op>
 struct Tile {
   const typename Op::Element* a;
   ptrdiff_t a_row, a_step;
-  const typename Op::Element* b;
+  const typename Op::Stored* b;
   ptrdiff_t b_step, b_panel;  // b_panel: distance between panels if the tile spans several
   int steps;
   float* c;
@@ -75,7 +86,8 @@ template <class Op, int Rows, int Width, int Vectors, bool PartialB>
 TROUPE_INLINE void multiply_steps(const Tile<Op>& t, Vector (&sums)[Rows][Width]) {
   // Three rows share a pointer (offsets of 0, 1 and 2 strides are one addressing mode), or pointers would spill.
   constexpr int pointers = (Rows + 2) / 3;
-  const typename Op::Element *a[pointers], *b = t.b;
+  const typename Op::Element* a[pointers];
+  const typename Op::Stored* b = t.b;
 #pragma GCC unroll 16
   for (int i = 0; i < pointers; ++i) a[i] = t.a + 3 * i * t.a_row;
   const ptrdiff_t a_row = t.a_row, a_step = t.a_step, b_step = t.b_step, b_panel = t.b_panel;
@@ -83,8 +95,11 @@ TROUPE_INLINE void multiply_steps(const Tile<Op>& t, Vector (&sums)[Rows][Width]
     typename Op::Group right[Width];
 #pragma GCC unroll 16
     for (int j = 0; j < Width; ++j) {
-      const typename Op::Element* from = b + (j / Vectors) * b_panel + (j % Vectors) * lanes;
-      right[j] = PartialB ? Op::load_group_part(from, t.columns) : Op::load_group(from);
+      const typename Op::Stored* from = b + (j / Vectors) * b_panel + (j % Vectors) * lanes;
+      if constexpr (PartialB)
+        right[j] = Op::load_group_part(from, t.columns);
+      else
+        right[j] = Op::load_group(from);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {

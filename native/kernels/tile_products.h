@@ -24,10 +24,11 @@ TROUPE_INLINE void for_each_block(int steps, Body body) {
 template <class Op>
 struct TileProducts {
   using Element = typename Op::Element;
+  using Stored = typename Op::Stored;
 
   // Panels are padded to whole tiles of 16 steps, because the AMX kernels share this layout.
   static int padded_steps(int k) { return (steps_of(k, Op::per_step) + 15) / 16 * 16; }
-  static size_t panel_bytes(int k) { return static_cast<size_t>(padded_steps(k)) * panel * sizeof(Element); }
+  static size_t panel_bytes(int k) { return static_cast<size_t>(padded_steps(k)) * panel * sizeof(Stored); }
 
   static constexpr size_t rows_bytes = static_cast<size_t>(block_rows) * row_pitch * sizeof(Element);
   static constexpr size_t scratch_bytes =
@@ -49,7 +50,7 @@ struct TileProducts {
   // One tile row times all panels of `columns`, a few panels at a time if the tile is low.
   static void sweep_panels(Tile<Op> tile, int rows, Range columns) {
     const ptrdiff_t b_panel = tile.b_panel;
-    const Element* b = tile.b;
+    const Stored* b = tile.b;
     float* c = tile.c;
     for (int column = columns.begin; column < columns.end;) {
       const int left = columns.end - column;
@@ -65,7 +66,7 @@ struct TileProducts {
 
   // The same product, keeping each panel of B in the cache for all tile rows.
   static void sweep_rows(Tile<Op> tile, int rows, Range columns) {
-    const Element* b = tile.b;
+    const Stored* b = tile.b;
     const Element* a = tile.a;
     float* c = tile.c;
     for (int column = columns.begin; column < columns.end; column += panel) {
@@ -86,8 +87,8 @@ struct TileProducts {
       const int height = smaller(block_rows, rows.end - row);
       for_each_block(steps, [&](int first, int count) {
         const float* a = p.a + row * p.lda + first * Op::per_step;
-        Tile<Op> tile{packed, row_pitch, 1, reinterpret_cast<const Element*>(p.b) + first * panel, panel,
-                      static_cast<ptrdiff_t>(panel_bytes(p.k) / sizeof(Element)), count, p.c + row * p.ldc, p.ldc, 0,
+        Tile<Op> tile{packed, row_pitch, 1, reinterpret_cast<const Stored*>(p.b) + first * panel, panel,
+                      static_cast<ptrdiff_t>(panel_bytes(p.k) / sizeof(Stored)), count, p.c + row * p.ldc, p.ldc, 0,
                       first == 0 && !p.accumulate ? Into::write : Into::add};
         pack_rows<Op>(a, p.lda, height, p.k - first * Op::per_step, count, packed, row_pitch);
         if (height <= max_rows)
@@ -140,8 +141,14 @@ struct TileProducts {
 template <class Op>
 constexpr ProductKernels tile_products(double flops_per_cycle) {
   using P = TileProducts<Op>;
-  return {panel,   flops_per_cycle, P::scratch_bytes,    P::panel_bytes,
-          P::pack, P::multiply,     P::weight_gradient};
+  return {panel,          Op::per_step, flops_per_cycle, P::scratch_bytes,
+          P::panel_bytes, P::pack,      P::multiply,     P::weight_gradient};
+}
+
+// products.cc packs, as it needs no arithmetic; frozen weights have no gradient.
+constexpr ProductKernels narrow_tile_products(double flops_per_cycle) {
+  using P = TileProducts<Narrow>;
+  return {panel, 1, flops_per_cycle, P::scratch_bytes, P::panel_bytes, nullptr, P::multiply, nullptr};
 }
 
 }  // namespace troupe::TROUPE_ISA

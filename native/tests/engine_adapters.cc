@@ -1,4 +1,9 @@
-// Several adapters of one base, and several bases, in one call.
+// Several adapters of one base, and several bases, in one call; bases that stay as they are in files.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
 #include "engine_check.h"
 
 namespace troupe::test {
@@ -74,6 +79,108 @@ void check_meaning(Report& report) {
   report.check(adapted != base, "a filled adapter changes something");
 }
 
+// The policy's weights, cut to bfloat16, in a file and in the engine.
+std::vector<StoredTensor> write_bfloat16(Engine& engine, const std::string& policy, const std::string& path) {
+  std::vector<StoredTensor> stored;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  size_t at = 0;
+  for (const TensorInfo& info : engine.tensors(policy)) {
+    Floats values = read(engine, policy, TensorKind::weight, info);
+    stored.push_back({info.name, path, at, StoredFormat::bfloat16});
+    for (float& value : values) {
+      uint32_t bits;
+      std::memcpy(&bits, &value, sizeof bits);
+      bits &= 0xffff0000u;
+      std::memcpy(&value, &bits, sizeof bits);
+      const uint16_t half = static_cast<uint16_t>(bits >> 16);
+      at += sizeof half * std::fwrite(&half, sizeof half, 1, file);
+    }
+    engine.write_tensor(policy, TensorKind::weight, info.name, values.data(), values.size());
+  }
+  std::fclose(file);
+  return stored;
+}
+
+// A frozen base keeps bfloat16, and gives an adapter the bits that the same weights in float32 give.
+void check_frozen(Report& report, const Variant& variant, const std::string& path) {
+  Engine wide(2, Precision::bfloat16), narrow(2, Precision::bfloat16);
+  wide.add_model("m", variant.config);
+  fill_random(wide, "m", 5);
+  const std::vector<StoredTensor> stored = write_bfloat16(wide, "m", path);
+  narrow.add_frozen_model("m", variant.config, stored);
+  const std::string name = std::string("frozen base, ") + variant.name;
+  for (const TensorInfo& info : wide.tensors("m")) {
+    const Floats seen = read(narrow, "m", TensorKind::weight, info);
+    report.check(seen == read(wide, "m", TensorKind::weight, info), name + ": " + info.name);
+  }
+  report.check(narrow.tensors("m").size() == wide.tensors("m").size(), name + ": all tensors");
+  for (Engine* engine : {&wide, &narrow}) {
+    engine->add_adapter("a", "m", {4, 8, every_target, false});
+    fill_random(*engine, "a", 6);
+  }
+  Random random(3);
+  const std::vector<Datum> data{random_datum(random, "a", 23, 7, {5, 3}), random_datum(random, "a", 23, 40, {12})};
+  AdamParameters adam;
+  adam.learning_rate = 0.02f;
+  for (int step = 0; step < 3; step++) {
+    const LossResult expected = wide.forward_backward(data, {}, never), seen = narrow.forward_backward(data, {}, never);
+    report.check(seen.outputs == expected.outputs && seen.loss == expected.loss, name + ": log-probabilities");
+    wide.optimizer_step("a", adam);
+    narrow.optimizer_step("a", adam);
+  }
+  const bool same = read_all(narrow, "a", TensorKind::weight) == read_all(wide, "a", TensorKind::weight);
+  report.check(same, name + ": the adapter after three updates");
+  Datum own = data[0];
+  own.policy = "m";
+  fails(report, name + ": training", "bad_arguments", "is frozen", [&] { narrow.forward_backward({own}, {}, never); });
+  fails(report, name + ": an update", "bad_arguments", "is frozen", [&] { narrow.optimizer_step("m", {}); });
+  report.check(narrow.forward({own}, never).outputs == wide.forward({own}, never).outputs, name + ": the base itself");
+  Engine another(1, Precision::float32);
+  std::vector<StoredTensor> beyond = stored;
+  beyond[0].begin = size_t{1} << 40;
+  fails(report, name + ": a short file", "bad_model", "ends inside tensor",
+        [&] { another.add_frozen_model("m", variant.config, beyond); });
+  another.add_model("m", variant.config);
+  another.load_tensors("m", stored);
+  report.check(read_all(another, "m", TensorKind::weight) == read_all(wide, "m", TensorKind::weight),
+               name + ": the same file as a whole model");
+}
+
+// What is predicted of a batch is what the engine then holds.
+void check_prediction(Report& report) {
+  ModelConfig config = tiny_config();
+  config.hidden = config.intermediate = 256;
+  config.vocab = 1000;
+  config.max_positions = 1024;
+  Engine engine(2, Precision::float32);
+  engine.add_model("m", config);
+  engine.add_adapter("a", "m", {4, 8, every_target, false});
+  fill_random(engine, "m", 5);
+  const double before = engine.memory_bytes();
+  Random random(3);
+  const std::vector<Datum> data{random_datum(random, "a", 1000, 400, {200, 200})};
+  const double predicted = engine.predict_bytes({800, 400, 600, 2});
+  engine.forward_backward(data, {}, never);
+  engine.optimizer_step("a", {});
+  SampleRequest request;
+  request.policy = "a";
+  request.prompt = data[0].prompt;
+  request.count = 2;
+  request.max_tokens = 200;
+  engine.submit(request, nullptr, [](auto&&) {}, [](auto&) {});
+  while (!engine.idle()) engine.sample_step();
+  const double taken = engine.memory_bytes() - before;
+  report.check(std::fabs(predicted / taken - 1) < 0.15, "predicted memory", predicted, taken);
+}
+
+void check_frozen(Report& report) {
+  char path[] = "/tmp/troupe-frozen-XXXXXX";
+  const int file = mkstemp(path);
+  for (const Variant& variant : variants()) check_frozen(report, variant, path);
+  close(file);
+  unlink(path);
+}
+
 void check_steps(Report& report) {
   Engine engine(2, Precision::float32);
   add_policies(engine);
@@ -99,6 +206,8 @@ void check_steps(Report& report) {
 void check_adapters(Report& report) {
   check_together(report);
   check_meaning(report);
+  check_frozen(report);
+  check_prediction(report);
   check_steps(report);
 }
 

@@ -164,7 +164,38 @@ void check_adapters(const Variant& variant, Report& report) {
 
 }  // namespace
 
+// One sequence so long that the backward pass computes each layer again: the gradient of the loss along a direction.
+void check_long(Report& report) {
+  ModelConfig config = tiny_config();
+  config.max_positions = 4096;
+  config.qk_norm = true;
+  Engine engine(2, Precision::float32);
+  engine.add_model("m", config);
+  fill_random(engine, "m", 5);
+  Random random(8);
+  Datum datum = random_datum(random, "m", 23, 30, {2100});
+  for (float& weight : datum.continuations[0].weights) weight = weight > 0 ? 1.0f : 0.0f;
+  engine.forward_backward({datum}, {}, never);
+  const TensorInfo info{"model.layers.0.self_attn.v_proj.weight", {8, 16}};
+  const Floats gradient = read(engine, "m", TensorKind::gradient, info), start = read(engine, "m", TensorKind::weight, info);
+  double length = 0;
+  for (float slope : gradient) length += static_cast<double>(slope) * slope;
+  const double step = 0.02 / std::sqrt(length);
+  auto loss_at = [&](double distance) {
+    Floats moved = start;
+    for (size_t i = 0; i < moved.size(); i++) moved[i] += static_cast<float>(distance * gradient[i]);
+    engine.write_tensor("m", TensorKind::weight, info.name, moved.data(), moved.size());
+    double loss = 0;
+    const Floats logprobs = engine.forward({datum}, never).outputs[0];
+    for (size_t i = 0; i < logprobs.size(); i++) loss -= static_cast<double>(datum.continuations[0].weights[i]) * logprobs[i];
+    return loss;
+  };
+  const double slope = (loss_at(step) - loss_at(-step)) / (2 * step);
+  report.check(std::fabs(slope / length - 1) < 0.02, "gradient over a long sequence", slope, length);
+}
+
 void check_gradients(Report& report) {
+  check_long(report);
   for (const Variant& variant : variants()) {
     for (const Case& each : losses_of_policies()) check_policies(variant, each, report);
     check_critics(variant, report);

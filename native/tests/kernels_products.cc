@@ -64,6 +64,43 @@ void check_multiply(const Kernels& kernels, Report& report, Shape s, Precision p
   report.close("multiply " + s.name() + (rounded ? " bfloat16" : " float32"), c, expected, scale, tolerance);
 }
 
+// Weights that are bfloat16 give the same bits packed from their own rows and turned as packed from float32.
+void check_stored_rows(const Kernels& kernels, Report& report, Precision precision, int m, int n, int k) {
+  Random random(n + 3 * k);
+  ThreadPool pool(2);
+  Floats w = random.floats(static_cast<size_t>(n) * k);
+  std::vector<uint16_t> stored(w.size());
+  std::vector<const uint16_t*> rows(n);
+  for (size_t i = 0; i < w.size(); ++i) {
+    w[i] = static_cast<float>(rounded_to_bfloat16(w[i]));
+    uint32_t bits;
+    std::memcpy(&bits, &w[i], 4);
+    stored[i] = static_cast<uint16_t>(bits >> 16);
+  }
+  for (int row = 0; row < n; ++row) rows[row] = stored.data() + static_cast<size_t>(row) * k;
+  PackedMatrix own, turned, wide, wide_turned;
+  kernels.pack_rows(own, rows.data(), n, k, precision, pool);
+  kernels.pack_turned(turned, own, pool);
+  kernels.pack(wide, w.data(), n, k, true, precision, pool);
+  kernels.pack(wide_turned, w.data(), n, k, false, precision, pool);
+  const std::string name = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  const auto same = [&](const PackedMatrix& narrow, const PackedMatrix& expected, const char* what) {
+    const Floats a = random.floats(static_cast<size_t>(m) * narrow.k);
+    Floats seen(static_cast<size_t>(m) * narrow.n, 0.5f), known = seen;
+    for (bool accumulate : {false, true}) {
+      kernels.multiply(a.data(), narrow.k, m, narrow, seen.data(), narrow.n, accumulate, pool);
+      kernels.multiply(a.data(), narrow.k, m, expected, known.data(), narrow.n, accumulate, pool);
+      report.check(std::memcmp(seen.data(), known.data(), seen.size() * 4) == 0, what + name);
+    }
+  };
+  same(own, wide, "stored rows, ");
+  same(turned, wide_turned, "stored rows turned, ");
+  Floats row(k);
+  kernels.read_row(own, n - 1, row.data());
+  report.check(std::memcmp(row.data(), w.data() + static_cast<size_t>(n - 1) * k, k * 4) == 0, "a stored row, " + name);
+  report.check(own.data.size() < 2 * (w.size() + 64u * (n + k) + 4096), "stored rows take two bytes, " + name);
+}
+
 // Rows have the same bits alone, with any other rows, and on any number of threads.
 void check_independence(const Kernels& kernels, Report& report, Precision precision, int n, int k) {
   const int m = 321;
@@ -117,6 +154,7 @@ void check_products(const Kernels& kernels, Report& report) {
   for (Precision precision : {Precision::float32, Precision::bfloat16}) {
     if (precision == Precision::bfloat16 && !kernels.bfloat16) continue;
     for (const Shape& shape : shapes) {
+      check_stored_rows(kernels, report, precision, shape.m, shape.n, shape.k);
       check_multiply(kernels, report, shape, precision, true, false);
       check_multiply(kernels, report, shape, precision, false, true);
       check_weight_gradient(kernels, report, shape, precision);

@@ -320,6 +320,8 @@ export interface ServerSilence {
 export interface BatchSize {
   /** Of the policy that has most, a prompt's once. */
   readonly tokens: number;
+  /** How many of them are prompts'. */
+  readonly prompts: number;
   /** Tokens of the longest sequence. */
   readonly longest: number;
   /** That are sampled together, of all policies. */
@@ -343,8 +345,8 @@ export interface Engine {
   /** All that the engine's own process holds; absent: unknown, or it computes in this process or elsewhere. */
   readonly processMemory?: ProcessMemory | undefined;
   /**
-   * Peak of memory for sampling and training such a batch, with everything in it; absent: it computes in this process,
-   * or elsewhere. Policies exist already.
+   * Memory for sampling and training such a batch: of an engine in a process of its own with everything in it, of one in
+   * this process what it takes beside what it holds. Absent: it computes elsewhere. Policies exist already.
    */
   predictMemory?(work: BatchSize): Promise<ProcessMemory>;
   /** What was saved in one folder is in another now: an engine that reads it again by itself has to know. */

@@ -3,13 +3,8 @@ import { basename, join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { isPresentSync } from "../present.ts";
 import { isObject, readObject } from "../text/files.ts";
-import {
-  openSafetensors,
-  readTensor,
-  weightFormat,
-  type TensorInfo,
-  type SafetensorsFile,
-} from "./safetensors.ts";
+import type { WeightFormat } from "./float-formats.ts";
+import { openSafetensors, weightFormat, type TensorInfo, type SafetensorsFile } from "./safetensors.ts";
 
 /** The file of each tensor. */
 export type Weights = ReadonlyMap<string, SafetensorsFile>;
@@ -85,12 +80,22 @@ function checkTensor(directory: string, weights: Weights, name: string, shape: r
   }
 }
 
-/** The tensors' values, one at a time. */
-export async function* readWeights(
-  weights: Weights,
-  expected: readonly TensorInfo[],
-): AsyncGenerator<{ readonly name: string; readonly values: Float32Array }> {
-  for (const { name } of expected) {
-    yield { name, values: await readTensor(weights.get(name) as SafetensorsFile, name) };
-  }
+/** Where a tensor is in a file; a native engine maps it. */
+export interface TensorInFile {
+  readonly name: string;
+  readonly path: string;
+  /** Its first byte. */
+  readonly begin: number;
+  readonly format: WeightFormat;
+}
+
+/** @throws TroupeError `bad_model` */
+export function tensorsInFiles(weights: Weights, expected: readonly TensorInfo[]): TensorInFile[] {
+  return expected.map(({ name }) => {
+    const file = weights.get(name);
+    const stored = file?.tensors.get(name);
+    if (file === undefined || stored === undefined)
+      throw new TroupeError("bad_model", `There is no tensor ${name} in these weights.`);
+    return { name, path: file.path, begin: stored.begin, format: weightFormat(file.path, stored) };
+  });
 }

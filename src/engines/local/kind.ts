@@ -10,12 +10,22 @@ export const localSettings = z.strictObject({
   precision: z
     .enum(["auto", "float32", "bfloat16"])
     .default("auto")
-    .describe("Of matrix products; auto: bfloat16 where the CPU supports it. Weights stay float32."),
+    .describe(
+      "Of matrix products; auto: bfloat16 where the CPU supports it. Weights stay float32; those of a frozen base stay bfloat16 if they are.",
+    ),
+  cacheGigabytes: z
+    .number()
+    .min(0)
+    .max(4096)
+    .default(0)
+    .describe(
+      "Memory for keys and values of sequences that are sampled together; 0: a quarter of what is free, at least 1.",
+    ),
 });
 
 export const localKind = {
   options: localSettings,
   capabilities: () => localCapabilities,
-  open: ({ threads, precision }) =>
-    new LocalEngine({ threads, ...(precision === "auto" ? {} : { precision }) }),
+  open: ({ threads, precision, cacheGigabytes }) =>
+    new LocalEngine({ threads, cacheGigabytes, ...(precision === "auto" ? {} : { precision }) }),
 } satisfies EngineKind<z.output<typeof localSettings>>;

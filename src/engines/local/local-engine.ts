@@ -24,6 +24,7 @@ import {
 } from "../checks.ts";
 import type {
   AdamOptions,
+  BatchSize,
   Cancellable,
   Datum,
   Engine,
@@ -34,6 +35,7 @@ import type {
   PolicyInfo,
   PolicyName,
   PolicyOptions,
+  PredictedMemory,
   SampledSequence,
   SampleRequest,
   SavedPolicy,
@@ -76,6 +78,8 @@ export interface LocalEngineOptions {
   readonly threads?: number;
   /** Precision of matrix products. bfloat16 (the default) is float32 if the processor has no units for it. */
   readonly precision?: Precision;
+  /** For keys and values of sequences that are sampled together; absent or 0: a quarter of what is free, at least 1 GB. */
+  readonly cacheGigabytes?: number;
 }
 
 /** Known without starting an engine, so that recipes can be checked without a compiled addon. */
@@ -96,6 +100,11 @@ export const localCapabilities: EngineCapabilities = {
   top: true,
 };
 
+function cacheBytes(gigabytes: number): number {
+  const gigabyte = 2 ** 30;
+  return Math.round(gigabytes > 0 ? gigabytes * gigabyte : Math.max(gigabyte, process.availableMemory() / 4));
+}
+
 /** @throws TroupeError `no_engine` from the constructor if the compiled addon is missing */
 export class LocalEngine implements Engine {
   readonly capabilities = localCapabilities;
@@ -112,7 +121,11 @@ export class LocalEngine implements Engine {
   #lastAlone: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalEngineOptions = {}) {
-    const native = startNativeEngine(options.threads ?? 0, options.precision ?? "bfloat16");
+    const native = startNativeEngine(
+      options.threads ?? 0,
+      options.precision ?? "bfloat16",
+      cacheBytes(options.cacheGigabytes ?? 0),
+    );
     const { kernels, threads, precision } = native.description();
     this.description = `local engine (${kernels}, ${threads} ${threads === 1 ? "thread" : "threads"}, ${precision})`;
     this.arithmetic = { kernels, threads: String(threads), precision, build: nativeBuild() };
@@ -124,6 +137,10 @@ export class LocalEngine implements Engine {
   /** Bytes of weights, gradients, moments and caches; updated shortly after the job that changes them. */
   get memoryBytes(): number {
     return this.#jobs.memoryBytes();
+  }
+
+  async predictMemory(work: BatchSize): Promise<PredictedMemory> {
+    return { host: await this.#run((native, job) => native.predictMemory(job, work)) };
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {

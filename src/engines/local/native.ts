@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { TroupeError, type ErrorCode } from "../../errors.ts";
 import type { ModelShape } from "../../models/model-config.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
-import type { AdamOptions, Loss } from "../engine.ts";
+import type { TensorInFile } from "../../models/weights.ts";
+import type { AdamOptions, BatchSize, Loss } from "../engine.ts";
 import type { FlatBatch, FlatRequest, FlatResult, FlatSamples } from "../flat-data.ts";
 
 export type Precision = "float32" | "bfloat16";
@@ -16,10 +17,20 @@ export type TensorKind = "weight" | "gradient" | "moment1" | "moment2";
 export interface NativeEngine {
   description(): { readonly kernels: string; readonly threads: number; readonly precision: Precision };
   memoryBytes(): number;
+  /** Bytes that such work takes beside `memoryBytes`. */
+  predictMemory(job: number, work: BatchSize): Promise<number>;
   cancel(job: number): void;
   close(): Promise<void>;
 
   addModel(job: number, name: string, shape: ModelShape): Promise<TensorInfo[]>;
+  /** The base of adapters: its matrices are bfloat16 in the files and in memory. `tensors`: all of the model's. */
+  addFrozenModel(
+    job: number,
+    name: string,
+    shape: ModelShape,
+    tensors: readonly TensorInFile[],
+  ): Promise<TensorInfo[]>;
+  loadTensors(job: number, policy: string, tensors: readonly TensorInFile[]): Promise<void>;
   addAdapter(
     job: number,
     name: string,
@@ -53,7 +64,7 @@ export interface NativeEngine {
 }
 
 interface Addon {
-  readonly NativeEngine: new (threads: number, precision: Precision) => NativeEngine;
+  readonly NativeEngine: new (threads: number, precision: Precision, cacheBytes: number) => NativeEngine;
   /**
    * Handles SIGINT and SIGTERM before Node's own handlers, which must exist (native/binding/signals.cc). Absent if the
    * addon was compiled from older sources.
@@ -85,11 +96,12 @@ const addonFile = fileURLToPath(new URL("../../../native/build/troupe.node", imp
 export function startNativeEngine(
   threads: number,
   precision: Precision,
+  cacheBytes = 2 ** 30,
   file: string = addonFile,
 ): NativeEngine {
   const addon = loadAddon(file);
   try {
-    return new addon.NativeEngine(threads, precision);
+    return new addon.NativeEngine(threads, precision, cacheBytes);
   } catch (error) {
     throw asTroupeError(error);
   }

@@ -9,6 +9,7 @@ import {
   initialAdapterTensor,
 } from "../../models/adapter-directory.ts";
 import type { AdapterOptions } from "../../models/adapter-options.ts";
+import { bytesPerWeight } from "../../models/float-formats.ts";
 import { checkSameShape } from "../../models/model-config.ts";
 import {
   describeModel,
@@ -21,7 +22,7 @@ import {
   type ModelDescription,
 } from "../../models/model-directory.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
-import { readWeights, type Weights } from "../../models/weights.ts";
+import { tensorsInFiles, type TensorInFile, type Weights } from "../../models/weights.ts";
 import type { PolicyInfo, PolicyName, PolicyOptions } from "../engine.ts";
 import type { Jobs, StartJob } from "./native.ts";
 import { making, type Making } from "../saved.ts";
@@ -117,9 +118,8 @@ export class Loader {
 
   /** Replaces weights in the engine's memory by the opened ones. */
   async fill(name: string, tensors: readonly TensorInfo[], weights: Weights): Promise<void> {
-    for await (const { name: tensor, values } of readWeights(weights, tensors)) {
-      await this.#write(name, tensor, values);
-    }
+    const stored = tensorsInFiles(weights, tensors);
+    await this.#jobs.run((native, job) => native.loadTensors(job, name, stored));
   }
 
   /** The native engine is closed, and its memory is freed. */
@@ -206,8 +206,19 @@ export class Loader {
   }
 
   async #loadBase(place: string, directory: string): Promise<LoadedModel> {
-    const stored = await describeModel(directory);
-    return this.#loadModel(`model ${place}`, directory, stored, stored);
+    const description = await describeModel(directory);
+    const name = `model ${place}`;
+    const weights = await openModelWeights(directory, description.shape);
+    const files = tensorsInFiles(weights, modelTensors(description.shape));
+    if (!files.every(canStayStored)) return this.#loadModel(name, directory, description, description);
+    checkMemory(
+      `The weights of ${directory}`,
+      parametersOf(modelTensors(description.shape)) * bytesPerWeight.BF16,
+    );
+    const tensors = await this.#jobs.run((native, job) =>
+      native.addFrozenModel(job, name, description.shape, files),
+    );
+    return { name, directory, description, tensors, users: 0 };
   }
 
   /** `stored` describes the directory, `description` the model to make of it: a different head stays zero. */
@@ -246,11 +257,17 @@ export class Loader {
   }
 }
 
+/** Whether a frozen tensor can be as in its file: matrices in bfloat16, on even addresses; vectors are widened. */
+function canStayStored({ name, format, begin }: TensorInFile): boolean {
+  const isVector = /(norm\.weight|bias|score\.weight)$/.test(name);
+  return isVector || (format === "BF16" && begin % bytesPerWeight.BF16 === 0);
+}
+
 /** Rejects what cannot fit into this machine's (or container's) memory, before anything is allocated. */
 export function checkMemory(what: string, bytes: number): void {
   const limit = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   if (bytes <= limit) return;
-  const sizes = `${gigabytes(bytes)} GB of memory as float32; there is ${gigabytes(limit)} GB`;
+  const sizes = `${gigabytes(bytes)} GB of memory; there is ${gigabytes(limit)} GB`;
   throw new TroupeError("no_memory", `${what} need ${bytes} bytes, ${sizes}. Use a smaller model.`);
 }
 

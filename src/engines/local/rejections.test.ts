@@ -149,7 +149,7 @@ describe("unsupported calls are rejected with a typed error", () => {
 
   test("an engine without its addon", async () => {
     const message = await failure("no_engine", () =>
-      startNativeEngine(1, "float32", join(folder, "none.node")),
+      startNativeEngine(1, "float32", 2 ** 30, join(folder, "none.node")),
     );
     expect(message).toContain("npm rebuild");
   });

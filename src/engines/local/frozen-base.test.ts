@@ -1,0 +1,61 @@
+/** The base of adapters: as its file has it, in memory once whoever uses it, with the bits of the same weights in float32. */
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { makeModel, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
+import type { LocalEngine } from "./local-engine.ts";
+import { adapter, request, snapshotAt, someDatum, testEngine, train } from "./test-engine.ts";
+
+const folder = temporaryFolder();
+const [stored, widened] = [join(folder, "bfloat16"), join(folder, "float32")];
+
+beforeAll(async () => {
+  const preset = { ...tinyPreset, hiddenSize: 128, intermediateSize: 256 };
+  const engine = testEngine();
+  await engine.createPolicy({ name: "whole", model: await makeModel(folder, "model", { preset }) });
+  await engine.export("whole", stored, { format: "BF16" });
+  await engine.createPolicy({ name: "rounded", model: stored });
+  await engine.export("rounded", widened, { format: "F32" });
+});
+
+/** Everything that depends on a base: samples, log-probabilities, and what training makes of an adapter. */
+async function results(engine: LocalEngine, model: string) {
+  await engine.createPolicy({ name: "p", model, adapter });
+  const losses = await train(engine, "p", 3);
+  const { logprobs } = await engine.forward([someDatum("p")]);
+  const samples = await engine.sample(request({ count: 3 }));
+  const name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight";
+  return { losses, logprobs, samples, trained: await engine.readTensor("p", "weight", name) };
+}
+
+test("in bfloat16 gives the bits of the same weights in float32", async () => {
+  for (const precision of ["float32", "bfloat16"] as const)
+    expect(await results(testEngine({ precision }), stored)).toEqual(
+      await results(testEngine({ precision }), widened),
+    );
+});
+
+test("exists once for several policies, a reference, a critic and a copy", async () => {
+  const engine = testEngine();
+  const bytesOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = engine.memoryBytes;
+    await work();
+    return engine.memoryBytes - before;
+  };
+  const first = await bytesOf(() => engine.createPolicy({ name: "a", model: stored, adapter }));
+  await engine.export("a", join(folder, "saved"));
+  const { parameters, trainableParameters } = await engine.createPolicy({
+    name: "b",
+    model: stored,
+    adapter,
+  });
+  // Two bytes for each number of the base, up to padding.
+  expect((first - 4 * trainableParameters) / (parameters - trainableParameters)).toBeLessThan(2.6);
+  const from = snapshotAt(join(folder, "saved"));
+  const others = [
+    () => engine.createPolicy({ name: "reference", model: stored, from }),
+    () => engine.createPolicy({ name: "critic", model: stored, from, valueHead: true }),
+    () => engine.createPolicy({ name: "continued", model: join(folder, "saved") }),
+    () => engine.copy("a"),
+  ];
+  for (const other of others) expect(await bytesOf(other)).toBeLessThan(8 * trainableParameters);
+});
