@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BatchSize, Datum, Engine, ProcessMemory } from "../../../engines/engine.ts";
 import type { Json } from "../../../environments/environment.ts";
-import { showDuration } from "../../../format.ts";
+import { showDuration, showLarge } from "../../../format.ts";
 import { keyAt, rootKey } from "../../../random.ts";
 import type { ResolvedRecipe } from "../../../recipes/resolve.ts";
 import { promptHistory } from "../../../rollout/prompts.ts";
@@ -29,10 +29,12 @@ export interface Calibration {
     /** Of a sequence, in tokens. */
     readonly maxLength: number;
   }[];
-  /** Prompt tokens count once per group. */
+  /** Prompt tokens count once per group. 0: the recipe has no such part. */
   readonly tokensPerSecond: {
     readonly supervised: number;
     readonly grouped: number;
+    /** Of prompts that are sampled from, and of what is sampled in as many sequences at once as in a step. */
+    readonly prompts: number;
     readonly sampled: number;
   };
   readonly measured: {
@@ -53,8 +55,8 @@ export interface Calibration {
 /** Number of tasks whose prompts are measured. */
 const sampledTasks = 16;
 
-/** Seconds for each of the three rates. */
-const secondsPerRate = 3;
+/** Seconds for each of the rates. */
+const secondsPerRate = 2;
 
 /** @param note shows what is being done: opening and measuring large models takes a while */
 export async function calibrate(
@@ -66,7 +68,9 @@ export async function calibrate(
   const engine = await resolved.configuredEngine.open();
   try {
     note("opening the models");
+    const start = performance.now();
     const opened = await openPolicies(engine, resolved.recipe, resolved.environment, folder);
+    note(`opened in ${showDuration((performance.now() - start) / 1000)}`);
     return await measure(engine, resolved, teams, opened, note);
   } finally {
     await engine.close();
@@ -91,20 +95,46 @@ async function measure(
   const grouped = examples.map((data) =>
     data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) })),
   );
+  const estimated = await estimate(resolved, sizes);
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
   // Before anything is measured: the process then holds its weights and no more.
   const predicted = await engine.predictMemory?.(sizeOf(grouped.slice(0, recipe.train.tasksPerStep).flat()));
+  const own = process.memoryUsage.rss();
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples);
-  note(`measuring training and sampling for about ${showDuration(3 * secondsPerRate)}`);
-  const supervised = await measureRate(examples, train, secondsPerRate);
-  const groups = await measureRate(grouped, train, secondsPerRate);
-  const sample = (portion: readonly Datum[]) => sampleLike(engine, portion, recipe.train.temperature);
-  const sampled = await measureRate(grouped, sample, secondsPerRate);
+  const rate = async (what: string, isNeeded: boolean, find: () => Promise<Rate>): Promise<Rate> => {
+    if (!isNeeded) return unmeasured;
+    const found = await find();
+    note(`${what}: ${showLarge(found.rate)} tokens per second`);
+    return found;
+  };
+  const { warmStart, training, signals } = estimated;
+  const supervised = await rate("warm start", warmStart.samples > 0, () =>
+    measureRate(examples, train, secondsPerRate),
+  );
+  const groups = await rate("training in groups", training.samples + signals.samples > 0, () =>
+    measureRate(grouped, train, secondsPerRate),
+  );
+  const { temperature, tasksPerStep } = recipe.train;
+  const prompts = await rate("prompts", true, () =>
+    measureRate(
+      examples.map(promptsOf),
+      (portion) => sampleLike(engine, portion, temperature),
+      secondsPerRate,
+    ),
+  );
+  const decoded = await rate("sampling", true, () =>
+    measureDecoding(
+      grouped.slice(0, tasksPerStep).flat(),
+      prompts.rate,
+      (portion) => sampleLike(engine, portion, temperature),
+      secondsPerRate,
+    ),
+  );
   return {
     engine: engine.description,
-    estimate: await estimate(resolved, sizes),
+    estimate: estimated,
     policies: Object.values(opened).map(({ info }) => ({
       name: info.name,
       parameters: info.parameters,
@@ -114,10 +144,11 @@ async function measure(
     tokensPerSecond: {
       supervised: withUpdate(supervised, update),
       grouped: withUpdate(groups, update),
-      sampled: sampled.rate,
+      prompts: prompts.rate,
+      sampled: decoded.rate,
     },
-    measured: sampleOf([supervised, groups, sampled]),
-    ...memoryOf(process.resourceUsage().maxRSS * 1024, predicted, auxiliaryBytes(resolved, sizes)),
+    measured: sampleOf([supervised, groups, prompts, decoded]),
+    ...memoryOf(own, predicted, auxiliaryBytes(resolved, sizes)),
     memoryIsPredicted: predicted !== undefined,
   };
 }
@@ -136,10 +167,11 @@ export function memoryOf(
 
 /** Of a batch with one update: however little of it was measured, an update takes its whole time. */
 function withUpdate({ whole, rate }: Rate, update: number): number {
-  return whole / (whole / rate + update);
+  return whole === 0 ? 0 : whole / (whole / rate + update);
 }
 
-function sampleOf(rates: readonly Rate[]): Calibration["measured"] {
+function sampleOf(all: readonly Rate[]): Calibration["measured"] {
+  const rates = all.filter(({ whole }) => whole > 0);
   const spreads = rates.map(({ spread }) => spread);
   return {
     tokens: sum(rates.map(({ tokens }) => tokens)),
@@ -149,13 +181,15 @@ function sampleOf(rates: readonly Rate[]): Calibration["measured"] {
 }
 
 function sizeOf(data: readonly Datum[]): BatchSize {
-  const tokens = [...Map.groupBy(data, (datum) => datum.policy).values()].map(tokensIn);
+  const policies = [...Map.groupBy(data, (datum) => datum.policy).values()];
+  const largest = policies.toSorted((one, other) => tokensIn(other) - tokensIn(one))[0] ?? [];
   const lengths = data.map(
     ({ prompt, continuations }) =>
       prompt.length + Math.max(...continuations.map((each) => each.tokens.length)),
   );
   const sequences = sum(data.map(({ continuations }) => continuations.length));
-  return { tokens: Math.max(...tokens), longest: Math.max(...lengths), sequences };
+  const prompts = sum(largest.map(({ prompt }) => prompt.length));
+  return { tokens: tokensIn(largest), prompts, longest: Math.max(...lengths), sequences };
 }
 
 /** A solver's actions if there is a solver; otherwise actions of maximum length. */
@@ -225,6 +259,64 @@ export interface Rate {
   readonly whole: number;
   /** By how much the last two measurements differ, as a share of the last; null: there was time for only one. */
   readonly spread: number | null;
+}
+
+const unmeasured: Rate = { rate: 0, tokens: 0, whole: 0, spread: null };
+
+/** The prompts alone, with one token to sample from each. */
+function promptsOf(data: readonly Datum[]): Datum[] {
+  return data.map(({ policy, prompt }) => ({
+    policy,
+    prompt,
+    continuations: [{ tokens: new Int32Array(1) }],
+  }));
+}
+
+/**
+ * Tokens that are sampled per second once the prompts are computed: all sequences of a step at once, as each step of
+ * decoding reads all weights, but for few tokens after shortened prompts. A policy's sequences run without the others',
+ * as roles take turns.
+ * @param promptRate prompt tokens per second
+ */
+export async function measureDecoding(
+  data: readonly Datum[],
+  promptRate: number,
+  work: (data: readonly Datum[]) => Promise<number>,
+  seconds: number,
+): Promise<Rate> {
+  const policies = [...Map.groupBy(data, ({ policy }) => policy).values()];
+  const longest = Math.max(
+    ...data.flatMap(({ continuations }) => continuations.map(({ tokens }) => tokens.length)),
+  );
+  const promptTokens = Math.max(1, Math.floor((promptRate * seconds) / 4 / data.length));
+  const sequences = sum(data.map(({ continuations }) => continuations.length));
+  const secondsWith = (length: number) =>
+    secondsOf(async () => {
+      for (const own of policies) await work(own.map((datum) => cut(datum, promptTokens, length)));
+    });
+  const first = await secondsWith(1);
+  const rates: number[] = [];
+  let [left, length] = [seconds, Math.min(longest, 3)];
+  for (;;) {
+    const taken = await secondsWith(length);
+    const steps = length - 1;
+    rates.push((sequences * steps) / Math.max(taken - first, 1e-6));
+    left -= taken;
+    const next = Math.min(longest, Math.floor(1 + steps * Math.min(growth, left / taken)));
+    if (next <= length) break;
+    length = next;
+  }
+  const [rate = 0, previous] = rates.toReversed();
+  const spread = previous === undefined ? null : Math.abs(previous - rate) / rate;
+  return { rate, tokens: sequences * length, whole: sequences * longest, spread };
+}
+
+function cut({ policy, prompt, continuations }: Datum, promptTokens: number, tokens: number): Datum {
+  return {
+    policy,
+    prompt: prompt.slice(0, promptTokens),
+    continuations: continuations.map(() => ({ tokens: new Int32Array(tokens) })),
+  };
 }
 
 /** Tokens of the first measurement, which also allocates memory and fills caches. */

@@ -19,13 +19,13 @@ import { calibrate, type Calibration } from "./calibrate.ts";
 
 const signalsTitle = "references, critics, influence";
 
-/** The parts of a run, and the measured rate that applies to each. */
+/** The parts of a run, and the measured rates that apply to the tokens of prompts and of actions in each. */
 const parts = [
-  { key: "warmStart", title: "warm start", rate: "supervised" },
-  { key: "sampling", title: "sampling", rate: "sampled" },
-  { key: "training", title: "training", rate: "grouped" },
-  { key: "signals", title: signalsTitle, rate: "grouped" },
-  { key: "evaluation", title: "evaluation", rate: "sampled" },
+  { key: "warmStart", title: "warm start", prompts: "supervised", actions: "supervised" },
+  { key: "sampling", title: "sampling", prompts: "prompts", actions: "sampled" },
+  { key: "training", title: "training", prompts: "grouped", actions: "grouped" },
+  { key: "signals", title: signalsTitle, prompts: "grouped", actions: "grouped" },
+  { key: "evaluation", title: "evaluation", prompts: "prompts", actions: "sampled" },
 ] as const;
 
 interface Part extends Work {
@@ -66,12 +66,13 @@ async function dryRunHere(resolved: ResolvedRecipe, json: boolean): Promise<void
   ]);
 }
 
-function timedPart({ key, title, rate }: (typeof parts)[number], calibration: Calibration): Part {
+function timedPart({ key, title, prompts, actions }: (typeof parts)[number], calibration: Calibration): Part {
   const { [key]: work, training } = calibration.estimate;
-  const tokens = tokensOf(work);
+  if (tokensOf(work) === 0) return { title, ...work, seconds: 0 };
   // These are mostly forward passes: their FLOPs are assumed to run at training's rate.
-  const share = key === "signals" ? work.flops / tokens / (training.flops / tokensOf(training)) : 1;
-  const seconds = tokens === 0 ? 0 : (share * tokens) / calibration.tokensPerSecond[rate];
+  const share = key === "signals" ? work.flops / tokensOf(work) / (training.flops / tokensOf(training)) : 1;
+  const rates = calibration.tokensPerSecond;
+  const seconds = share * (work.promptTokens / rates[prompts] + work.actionTokens / rates[actions]);
   return { title, ...work, seconds };
 }
 
@@ -137,20 +138,26 @@ function budgetLines({ requests, inputTokens, outputTokens, dollars, budget = {}
 
 function totals(calibration: Calibration, seconds: number, hasTools: boolean): string[] {
   const { engine, tokensPerSecond, memory, deviceMemory, estimate } = calibration;
-  const { supervised, grouped, sampled } = tokensPerSecond;
+  const { supervised, grouped, prompts, sampled } = tokensPerSecond;
+  const rates = [
+    ...(supervised === 0 ? [] : [`${showLarge(supervised)} warm start`]),
+    ...(grouped === 0 ? [] : [`${showLarge(grouped)} training in groups`]),
+    `${showLarge(prompts)} prompts`,
+    `${showLarge(sampled)} sampling`,
+  ];
   const isWhole = calibration.measured.tokens === calibration.measured.of;
   return [
     `time: about ${showDuration(seconds)}`,
     ...(deviceMemory === null ? [] : [`memory of the GPU: about ${showBytes(deviceMemory)}`]),
     calibration.memoryIsPredicted
-      ? `memory: about ${showBytes(memory)}, with the process of the engine`
+      ? `memory: about ${showBytes(memory)}, with all that the engine holds`
       : `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +
         `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
     `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
     ...(estimate.judging === null ? [] : judgingLines(estimate.judging)),
     "",
     `Measured with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
-    `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling.`,
+    `${rates.join(", ")}.`,
     measuredLine(calibration.measured),
     ...(hasTools ? ["Calls of tools, and the longer prompts after them, are not included."] : []),
     "A group's prompt counts once; episodes count at full length, so a team that succeeds early takes less.",
