@@ -35,7 +35,7 @@ import type {
   PolicyInfo,
   PolicyName,
   PolicyOptions,
-  PredictedMemory,
+  ProcessMemory,
   SampledSequence,
   SampleRequest,
   SavedPolicy,
@@ -139,7 +139,7 @@ export class LocalEngine implements Engine {
     return this.#jobs.memoryBytes();
   }
 
-  async predictMemory(work: BatchSize): Promise<PredictedMemory> {
+  async predictMemory(work: BatchSize): Promise<ProcessMemory> {
     return { host: await this.#run((native, job) => native.predictMemory(job, work)) };
   }
 
