@@ -126,6 +126,9 @@ describe.skipIf(executablePath === undefined)(
           for (const key of keys) await page.keyboard.press(key);
         };
         const where = () => decodeURIComponent(page.url().replace(/.*#/, "").replaceAll("+", " "));
+        // One run is compared with nothing.
+        await press("x", "c", "x");
+        expect(where()).toBe("/");
         await press("Enter");
         await page.getByRole("heading", { name: "Entropy" }).waitFor();
         await press("g", "e");
@@ -171,6 +174,18 @@ describe.skipIf(executablePath === undefined)(
         await page.locator(".found").first().waitFor();
         expect(where()).toContain("text=needle");
         expect(await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count()).toBe(1);
+      });
+    });
+
+    it("an address of no view says so", async () => {
+      await withPage({}, async (page) => {
+        for (const [hash, said] of [
+          [`${views.curves}/foo`, "A run has curves, episodes and a recipe, and no view foo."],
+          ["#/foo", "There is no view foo."],
+        ]) {
+          await page.goto(file + hash);
+          await page.getByText(said ?? "").waitFor();
+        }
       });
     });
 

@@ -19,11 +19,10 @@ interface DetailsProps {
 }
 
 export function Details({ view, candidate, rows, onClose }: DetailsProps) {
-  const { action, edge, isChosen } = candidate;
+  const { action, edge } = candidate;
   const siblings = siblingsOf(rows, action.id);
   const other = siblings.find((each) => each.action.id === address.value.query.get("with"));
-  const path = actionPath(view, action.id);
-  const { data, problem } = useAnswer<ActionView>(path);
+  const { data, problem } = useAnswer<ActionView>(actionPath(view, action.id));
   const compare = () => {
     const next = siblings[(siblings.findIndex((each) => each === other) + 1) % Math.max(1, siblings.length)];
     if (next !== undefined) changeQuery({ action: action.id, with: next.action.id });
@@ -34,39 +33,10 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
   ]);
   return (
     <>
-      <header class="details-head">
-        <h2>
-          <Words text={nameOf(action)} />
-          {isChosen && siblings.length > 0 && <span class="tag good">★ chosen</span>}
-          {action.droppedWhy !== undefined && <span class="tag bad">dropped</span>}
-          {action.frozen && <span class="tag">frozen</span>}
-        </h2>
-        <button type="button" class="close" onClick={onClose} aria-label="Close the details">
-          ✕
-        </button>
-      </header>
-      {action.droppedWhy !== undefined && (
-        <p class="why">
-          Trained nothing: <Words text={action.droppedWhy} />
-        </p>
-      )}
-      <Earned candidate={candidate} edge={edge} />
-      {siblings.length > 0 && (
-        <label class="field">
-          Compare with
-          <select
-            value={other?.action.id ?? ""}
-            onChange={(event) => changeQuery({ action: action.id, with: event.currentTarget.value })}
-          >
-            <option value="">no sibling</option>
-            {siblings.map((each) => (
-              <option key={each.action.id} value={each.action.id}>
-                {`${toVisible(each.action.role)} ${each.action.sample + 1}${each.isChosen ? " ★" : ""}, advantage ${signed(each.action.advantage)}`}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      <Head candidate={candidate} hasSiblings={siblings.length > 0} onClose={onClose} />
+      <Facts candidate={candidate} view={view} />
+      <Earned edge={edge} branch={action.branch} />
+      {siblings.length > 0 && <SiblingChoice of={action.id} siblings={siblings} other={other} />}
       {other !== undefined && <Differences one={candidate} other={other} />}
       {problem !== undefined && <Problem text={problem} />}
       {data?.problem !== undefined && <Problem text={data.problem} />}
@@ -80,19 +50,73 @@ export function Details({ view, candidate, rows, onClose }: DetailsProps) {
   );
 }
 
+interface HeadProps {
+  readonly candidate: Candidate;
+  readonly hasSiblings: boolean;
+  readonly onClose: () => void;
+}
+
+function Head({ candidate: { action, isChosen }, hasSiblings, onClose }: HeadProps) {
+  return (
+    <>
+      <header class="details-head">
+        <h2>
+          <Words text={nameOf(action)} />
+          {isChosen && hasSiblings && <span class="tag good">★ chosen</span>}
+          {action.droppedWhy !== undefined && <span class="tag bad">dropped</span>}
+          {action.frozen && <span class="tag">frozen</span>}
+        </h2>
+        <button type="button" class="close" onClick={onClose} aria-label="Close the details">
+          ✕
+        </button>
+      </header>
+      {action.droppedWhy !== undefined && (
+        <p class="why">
+          Trained nothing: <Words text={action.droppedWhy} />
+        </p>
+      )}
+    </>
+  );
+}
+
+interface SiblingChoiceProps {
+  readonly of: string;
+  readonly siblings: readonly Candidate[];
+  readonly other: Candidate | undefined;
+}
+
+function SiblingChoice({ of, siblings, other }: SiblingChoiceProps) {
+  return (
+    <label class="field">
+      Compare with
+      <select
+        value={other?.action.id ?? ""}
+        onChange={(event) => changeQuery({ action: of, with: event.currentTarget.value })}
+      >
+        <option value="">no sibling</option>
+        {siblings.map(({ action: { id, role, sample, advantage }, isChosen }) => (
+          <option key={id} value={id}>
+            {`${toVisible(role)} ${sample + 1}${isChosen ? " ★" : ""}, advantage ${signed(advantage)}`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 function actionPath({ run, id }: EpisodeView, action: string): string {
   const query = new URLSearchParams({ episode: id, action });
   return pathOfRun(run, `/action?${query.toString()}`);
 }
 
-function Earned({
-  candidate: { action, joint },
-  edge,
-}: {
+interface FactsProps {
   readonly candidate: Candidate;
-  readonly edge: EdgeView | null;
-}) {
-  const parts = Object.entries(edge?.parts ?? {});
+  readonly view: EpisodeView;
+}
+
+function Facts({ candidate: { action, edge, joint }, view }: FactsProps) {
+  const { group, policy, policyVersion: version } = action;
+  const compared = Object.values(view.actions).filter((each) => each.group === group).length;
   const facts: readonly (readonly [string, string])[] = [
     ["team", figure(edge?.team)],
     ["local", figure(edge?.local)],
@@ -101,22 +125,34 @@ function Earned({
     ["advantage", signed(action.advantage)],
     ["log-probability", action.logprob === null ? "–" : `${figure(action.logprob)} nats`],
     ["tokens", `${action.tokens}${action.stopReason === "length" ? ", truncated" : ""}`],
-    ["policy", `${action.policy}${action.policyVersion === null ? "" : `, version ${action.policyVersion}`}`],
-    ...(action.group === null ? [] : [["group", groupName(action.group)] as const]),
+    ["policy", `${policy.slice(0, 60)}${version === null ? "" : `, version ${version}`}`],
+    ...(group === null ? [] : [["group", `${compared} of this episode`] as const]),
     ...(joint > 1 ? [["joint actions", String(joint)] as const] : []),
   ];
   return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Words text={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface EarnedProps {
+  readonly edge: EdgeView | null;
+  readonly branch: string | undefined;
+}
+
+/** Why it earned that. */
+function Earned({ edge, branch }: EarnedProps) {
+  const parts = Object.entries(edge?.parts ?? {});
+  return (
     <>
-      <dl class="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Words text={value} />
-            </dd>
-          </div>
-        ))}
-      </dl>
       {parts.length > 0 && (
         <p class="parts">
           local ={" "}
@@ -139,24 +175,14 @@ function Earned({
           {figure(edge.environmentReward.local)}; the verdict replaced it.
         </p>
       )}
-      {action.branch !== undefined && (
+      {branch !== undefined && (
         <p class="parts">
-          Its prompt does not continue the conversation: <Words text={action.branch} />
+          Its prompt does not continue the conversation: <Words text={branch} />
         </p>
       )}
       {edge?.verdict !== undefined && <Verdict verdict={edge.verdict} />}
     </>
   );
-}
-
-/** A group's key is a list as JSON, or a name. */
-function groupName(group: string): string {
-  try {
-    const parts: unknown = JSON.parse(group);
-    return Array.isArray(parts) ? parts.filter((part) => part !== "").join(", ") : group;
-  } catch {
-    return group;
-  }
 }
 
 function Verdict({ verdict }: { readonly verdict: VerdictView }) {

@@ -14,87 +14,16 @@ export function Board({ view }: { readonly view: EpisodeView }) {
   const { query } = address.value;
   const end = view.ends.find(({ node }) => node === query.get("end")) ?? view.ends[0];
   const frames = pathTo(view, end?.node ?? view.nodes.at(-1)?.id ?? "");
-  const asked = frames.findIndex(({ id }) => id === query.get("node"));
-  const at = query.has("node") && asked !== -1 ? asked : 0;
+  const at = Math.max(0, query.has("node") ? frames.findIndex(({ id }) => id === query.get("node")) : 0);
   const frame = frames[at];
-  const [isPlaying, setPlaying] = useState(false);
-  const show = (place: number) => {
-    const node = frames[Math.max(0, Math.min(frames.length - 1, place))];
-    if (node !== undefined) changeQuery({ node: node.id === "" ? null : node.id });
-  };
-  const isOver = at >= frames.length - 1;
-  useEffect(() => {
-    if (!isPlaying) return undefined;
-    if (isOver) {
-      setPlaying(false);
-      return undefined;
-    }
-    const timer = setTimeout(() => show(at + 1), pace);
-    return () => clearTimeout(timer);
-  }, [isPlaying, at]);
-  const play = () => {
-    if (isOver && !isPlaying) show(0);
-    setPlaying(!isPlaying);
-  };
-  const step = (place: number) => () => {
-    setPlaying(false);
-    show(place);
-  };
-  useKeys("Board", [
-    { keys: "ArrowRight|j|ArrowDown", label: "next state", run: step(at + 1) },
-    { keys: "ArrowLeft|k|ArrowUp", label: "previous state", run: step(at - 1) },
-    { keys: "Home", label: "first state", run: step(0) },
-    { keys: "End", label: "last state", run: step(frames.length - 1) },
-    {
-      keys: " ",
-      label: "play or pause",
-      run: () => !(document.activeElement instanceof HTMLButtonElement) && play(),
-    },
-  ]);
+  const isLast = at >= frames.length - 1;
   if (frame === undefined) return <p class="empty">The episode has no state.</p>;
   return (
     <div class="split is-board">
       <div class="pane board-pane">
-        <div class="player">
-          <button type="button" onClick={step(at - 1)} disabled={at === 0} aria-label="Previous state">
-            ←
-          </button>
-          <button type="button" class="play" onClick={play} aria-label={isPlaying ? "Pause" : "Play"}>
-            {isPlaying ? "❚❚" : "▶"}
-          </button>
-          <button type="button" onClick={step(at + 1)} disabled={isOver} aria-label="Next state">
-            →
-          </button>
-          <input
-            type="range"
-            min={0}
-            max={frames.length - 1}
-            value={at}
-            aria-label="State"
-            aria-valuetext={`state ${at + 1} of ${frames.length}`}
-            onInput={(event) => step(Number(event.currentTarget.value))()}
-          />
-          <span class="soft place">
-            {at + 1} of {frames.length}
-          </span>
-          {view.ends.length > 1 && (
-            <label class="field">
-              trajectory
-              <select
-                value={end?.node ?? ""}
-                onChange={(event) => changeQuery({ end: event.currentTarget.value, node: null })}
-              >
-                {view.ends.map(({ node, success, score }, index) => (
-                  <option key={node} value={node}>
-                    {`${index + 1}: ${success ? "success" : "no success"}, score ${figure(score)}`}
-                  </option>
-                ))}
-              </select>
-            </label>
-          )}
-        </div>
+        <Player view={view} end={end?.node} frames={frames} at={at} />
         <p class="soft frame-name" aria-live="polite">
-          {frame.done || isOver ? "End" : `Turn ${frame.turn + 1}`}
+          {frame.done || isLast ? "End" : `Turn ${frame.turn + 1}`}
           {frame.score === undefined ? "" : `, score ${figure(frame.score)}`}
         </p>
         <Picture node={frame} />
@@ -114,6 +43,99 @@ export function Board({ view }: { readonly view: EpisodeView }) {
       </aside>
     </div>
   );
+}
+
+interface PlayerProps {
+  readonly view: EpisodeView;
+  /** The node at which the trajectory that is shown ends. */
+  readonly end: string | undefined;
+  readonly frames: readonly NodeView[];
+  readonly at: number;
+}
+
+function Player({ view, end, frames, at }: PlayerProps) {
+  const last = frames.length - 1;
+  const { isPlaying, play, show } = usePlayer(frames, at);
+  const step = (place: number) => () => show(place);
+  useKeys("Board", [
+    { keys: "ArrowRight|j|ArrowDown", label: "next state", run: step(at + 1) },
+    { keys: "ArrowLeft|k|ArrowUp", label: "previous state", run: step(at - 1) },
+    { keys: "Home", label: "first state", run: step(0) },
+    { keys: "End", label: "last state", run: step(last) },
+    {
+      keys: " ",
+      label: "play or pause",
+      run: () => !(document.activeElement instanceof HTMLButtonElement) && play(),
+    },
+  ]);
+  return (
+    <div class="player">
+      <button type="button" onClick={step(at - 1)} disabled={at === 0} aria-label="Previous state">
+        ←
+      </button>
+      <button type="button" onClick={play} aria-label={isPlaying ? "Pause" : "Play"}>
+        {isPlaying ? "❚❚" : "▶"}
+      </button>
+      <button type="button" onClick={step(at + 1)} disabled={at >= last} aria-label="Next state">
+        →
+      </button>
+      <input
+        type="range"
+        min={0}
+        max={last}
+        value={at}
+        aria-label="State"
+        aria-valuetext={`state ${at + 1} of ${frames.length}`}
+        onInput={(event) => show(Number(event.currentTarget.value))}
+      />
+      <span class="soft place">
+        {at + 1} of {frames.length}
+      </span>
+      {view.ends.length > 1 && (
+        <label class="field">
+          trajectory
+          <select
+            value={end ?? ""}
+            onChange={(event) => changeQuery({ end: event.currentTarget.value, node: null })}
+          >
+            {view.ends.map(({ node, success, score }, index) => (
+              <option key={node} value={node}>
+                {`${index + 1}: ${success ? "success" : "no success"}, score ${figure(score)}`}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}
+
+/** Shows one state after the other until the last, or until somebody goes to another. */
+function usePlayer(frames: readonly NodeView[], at: number) {
+  const [isPlaying, setPlaying] = useState(false);
+  const last = frames.length - 1;
+  const go = (place: number) => {
+    const node = frames[Math.max(0, Math.min(last, place))];
+    if (node !== undefined) changeQuery({ node: node.id === "" ? null : node.id });
+  };
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    if (at >= last) {
+      setPlaying(false);
+      return undefined;
+    }
+    const timer = setTimeout(() => go(at + 1), pace);
+    return () => clearTimeout(timer);
+  }, [isPlaying, at]);
+  const play = () => {
+    if (at >= last && !isPlaying) go(0);
+    setPlaying(!isPlaying);
+  };
+  const show = (place: number) => {
+    setPlaying(false);
+    go(place);
+  };
+  return { isPlaying, play, show };
 }
 
 /** The drawing is Troupe's own, in which text is escaped; the page's policy runs no script in it either. */

@@ -40,23 +40,7 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
   return (
     <div class="episode">
       <div class="episode-head">
-        <h1>
-          <Words text={titleOf(view)} />
-        </h1>
-        <span class="facts-line">
-          <Success share={view.success} />
-          <span class="soft">score {figure(view.score)}</span>
-          {view.team !== null && (
-            <span class="soft">
-              evaluation: <Words text={view.team} />
-            </span>
-          )}
-          {titleOf(view) !== view.id && (
-            <code class="soft" title="The episode's id, for commands">
-              {view.id}
-            </code>
-          )}
-        </span>
+        <Facts view={view} />
         <nav class="tabs" aria-label="Views of the episode">
           <button type="button" aria-pressed={!isBoard} onClick={() => show(false)}>
             Grid
@@ -87,6 +71,32 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
       )}
       {isBoard ? <Board view={view} /> : <Grid view={view} />}
     </div>
+  );
+}
+
+function Facts({ view }: { readonly view: EpisodeView }) {
+  const { id, team, success, score } = view;
+  const title = titleOf(view);
+  return (
+    <>
+      <h1>
+        <Words text={title} />
+      </h1>
+      <span class="facts-line">
+        <Success share={success} />
+        <span class="soft">score {figure(score)}</span>
+        {team !== null && (
+          <span class="soft">
+            evaluation: <Words text={team} />
+          </span>
+        )}
+        {title !== id && (
+          <code class="soft" title="The episode's id, for commands">
+            {id}
+          </code>
+        )}
+      </span>
+    </>
   );
 }
 

@@ -180,7 +180,10 @@ function Line({ line, link, isCurrent, index, onPoint }: LineProps) {
       {found !== undefined && (
         <span class="found">
           <bdi>
-            <i>{found.where}</i> <Words text={found.before} />
+            <i>{found.where}</i>
+            <span class="before">
+              <Words text={found.before} />
+            </span>
             <mark>
               <Words text={found.match} />
             </mark>

@@ -13,6 +13,7 @@ import {
   largestAdvantage,
   nameOf,
   neighbour,
+  type Row,
 } from "./candidates.ts";
 import { useKeys } from "./keys.ts";
 import { figure, signed, Words } from "./text.tsx";
@@ -20,14 +21,16 @@ import { figure, signed, Words } from "./text.tsx";
 /** More candidates in a group are shown without their text. */
 const mostWithText = 12;
 
+const close = () => changeQuery({ action: null, with: null });
+
 export function Grid({ view }: { readonly view: EpisodeView }) {
   const rows = gridOf(view);
   const all = candidatesIn(rows);
   const largest = largestAdvantage(all);
   const asked = address.value.query.get("action");
   const first = all.find(({ isChosen }) => isChosen) ?? all[0];
-  const chosen = all.find(({ action }) => action.id === asked) ?? first;
-  const isOpen = chosen !== undefined && chosen.action.id === asked;
+  const current = all.find(({ action }) => action.id === asked) ?? first;
+  const isOpen = current !== undefined && current.action.id === asked;
   const table = useRef<HTMLDivElement>(null);
   const choose = (candidate: Candidate | null | undefined) => {
     if (candidate === null || candidate === undefined) return false;
@@ -35,20 +38,7 @@ export function Grid({ view }: { readonly view: EpisodeView }) {
     focusOn(table.current, candidate.action.id);
     return true;
   };
-  const move = (direction: "up" | "down" | "left" | "right") => () =>
-    chosen !== undefined && choose(neighbour(rows, chosen.action.id, direction));
-  useKeys("Grid", [
-    { keys: "ArrowUp|k", label: "candidate above", run: move("up") },
-    { keys: "ArrowDown|j", label: "candidate below", run: move("down") },
-    { keys: "ArrowLeft", label: "previous role", run: move("left") },
-    { keys: "ArrowRight", label: "next role", run: move("right") },
-    { keys: "Enter", label: "show its tokens and texts", run: () => isOnCandidate() && choose(chosen) },
-    {
-      keys: "Escape",
-      label: "close the details",
-      run: () => isOpen && changeQuery({ action: null, with: null }),
-    },
-  ]);
+  useGridKeys({ rows, current, isOpen, choose });
   useEffect(() => focusOn(table.current, asked, false), [view.id]);
   return (
     <div class={`split ${isOpen ? "is-open" : ""}`}>
@@ -61,56 +51,89 @@ export function Grid({ view }: { readonly view: EpisodeView }) {
           class="grid"
           style={{ "--roles": view.roles.length }}
         >
-          <div role="row" class="grid-row head">
-            <div role="columnheader" class="corner">
-              <span class="only-read">Turn</span>
-            </div>
-            {view.roles.map((role) => (
-              <div key={role} role="columnheader">
-                <Words text={role} />
-              </div>
-            ))}
-          </div>
-          {rows.map(({ turn, cells }) => (
-            <div key={turn} role="row" class="grid-row">
-              <div role="rowheader" class="corner">
-                {turn + 1}
-              </div>
-              {cells.map(({ role, groups }) => (
-                <div key={role} role="gridcell" class="cell">
-                  {groups.map((group) => (
-                    <GroupOf
-                      key={group.parent}
-                      group={group}
-                      isOneOf={groups.length}
-                      largest={largest}
-                      chosen={chosen?.action.id}
-                      onChoose={choose}
-                    />
-                  ))}
-                </div>
-              ))}
-            </div>
+          <Roles roles={view.roles} />
+          {rows.map((row) => (
+            <Turn key={row.turn} row={row} largest={largest} current={current?.action.id} onChoose={choose} />
           ))}
         </div>
         {rows.length === 0 && <p class="empty">Nobody acted in this episode.</p>}
       </div>
       <aside class="pane details" aria-label="Details of the candidate">
-        {chosen === undefined ? (
+        {current === undefined ? (
           <p class="empty">Choose a candidate.</p>
         ) : (
           <Details
-            key={chosen.action.id}
+            key={current.action.id}
             view={view}
-            candidate={chosen}
+            candidate={current}
             rows={rows}
             onClose={() => {
-              changeQuery({ action: null, with: null });
-              focusOn(table.current, chosen.action.id);
+              close();
+              focusOn(table.current, current.action.id);
             }}
           />
         )}
       </aside>
+    </div>
+  );
+}
+
+interface GridKeys {
+  readonly rows: readonly Row[];
+  readonly current: Candidate | undefined;
+  readonly isOpen: boolean;
+  readonly choose: (candidate: Candidate | null) => boolean;
+}
+
+function useGridKeys({ rows, current, isOpen, choose }: GridKeys): void {
+  const move = (direction: "up" | "down" | "left" | "right") => () =>
+    current !== undefined && choose(neighbour(rows, current.action.id, direction));
+  useKeys("Grid", [
+    { keys: "ArrowUp|k", label: "candidate above", run: move("up") },
+    { keys: "ArrowDown|j", label: "candidate below", run: move("down") },
+    { keys: "ArrowLeft", label: "previous role", run: move("left") },
+    { keys: "ArrowRight", label: "next role", run: move("right") },
+    {
+      keys: "Enter",
+      label: "show its tokens and texts",
+      run: () => isOnCandidate() && choose(current ?? null),
+    },
+    { keys: "Escape", label: "close the details", run: () => isOpen && close() },
+  ]);
+}
+
+function Roles({ roles }: Pick<EpisodeView, "roles">) {
+  return (
+    <div role="row" class="grid-row head">
+      <div role="columnheader" class="corner">
+        <span class="only-read">Turn</span>
+      </div>
+      {roles.map((role) => (
+        <div key={role} role="columnheader">
+          <Words text={role} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface TurnProps extends Pick<GroupProps, "largest" | "current" | "onChoose"> {
+  readonly row: Row;
+}
+
+function Turn({ row: { turn, cells }, ...shared }: TurnProps) {
+  return (
+    <div role="row" class="grid-row">
+      <div role="rowheader" class="corner">
+        {turn + 1}
+      </div>
+      {cells.map(({ role, groups }) => (
+        <div key={role} role="gridcell" class="cell">
+          {groups.map((group) => (
+            <GroupOf key={group.parent} group={group} isOneOf={groups.length} {...shared} />
+          ))}
+        </div>
+      ))}
     </div>
   );
 }
@@ -134,11 +157,12 @@ interface GroupProps {
   /** Groups in the cell. */
   readonly isOneOf: number;
   readonly largest: number;
-  readonly chosen: string | undefined;
+  /** The id of the one that keys act on. */
+  readonly current: string | undefined;
   readonly onChoose: (candidate: Candidate) => void;
 }
 
-function GroupOf({ group: { parent, candidates }, isOneOf, largest, chosen, onChoose }: GroupProps) {
+function GroupOf({ group: { parent, candidates }, isOneOf, largest, current, onChoose }: GroupProps) {
   const isCompact = candidates.length > mostWithText;
   return (
     <div class={`group ${isCompact ? "is-compact" : ""}`}>
@@ -149,7 +173,7 @@ function GroupOf({ group: { parent, candidates }, isOneOf, largest, chosen, onCh
           candidate={candidate}
           largest={largest}
           isCompact={isCompact}
-          isCurrent={candidate.action.id === chosen}
+          isCurrent={candidate.action.id === current}
           isAlone={candidates.length === 1}
           onChoose={onChoose}
         />

@@ -35,21 +35,7 @@ export function Heat({ action }: { readonly action: ActionView }) {
   if (tokens.length === 0) return <p class="empty">No tokens were sampled.</p>;
   return (
     <>
-      <div class="switch" role="radiogroup" aria-label="Colour of the tokens">
-        {measures.map((each) => (
-          <label key={each}>
-            <input
-              type="radio"
-              name="heat"
-              checked={each === measure}
-              onChange={() =>
-                changeQuery({ action: action.id, heat: each === "log-probability" ? null : each })
-              }
-            />
-            <span>{each}</span>
-          </label>
-        ))}
-      </div>
+      <Measures chosen={measure} of={action.id} />
       <pre
         class="heat"
         tabIndex={0}
@@ -78,6 +64,29 @@ export function Heat({ action }: { readonly action: ActionView }) {
         </button>
       )}
     </>
+  );
+}
+
+function Measures({ chosen, of }: { readonly chosen: Measure; readonly of: string }) {
+  const choose = (measure: Measure) => () =>
+    changeQuery({ action: of, heat: measure === "log-probability" ? null : measure });
+  return (
+    <div class="measures">
+      <div class="switch" role="radiogroup" aria-label="Colour of the tokens">
+        {measures.map((each) => (
+          <label key={each}>
+            <input type="radio" name="heat" checked={each === chosen} onChange={choose(each)} />
+            <span>{each}</span>
+          </label>
+        ))}
+      </div>
+      <details class="soft">
+        <summary>Why no entropy?</summary>
+        An engine returns the log-probability of the token that it sampled, not the distribution, so the
+        entropy of each token is not recorded. The mean of −log-probability over a role's tokens estimates its
+        entropy, which the run's curves show.
+      </details>
+    </div>
   );
 }
 

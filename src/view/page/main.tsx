@@ -65,17 +65,12 @@ function View({ path }: { readonly path: readonly string[] }) {
   const [kind, run, what, id] = path;
   if (kind === undefined) return <Runs />;
   if (kind === "compare") return <Compare />;
-  if (kind !== "runs" || run === undefined) return <NoView path={path} />;
+  if (kind !== "runs" || run === undefined)
+    return (
+      <Problem text={`There is no view ${path.join("/")}. The key g, then r, opens the list of runs.`} />
+    );
   if (what === "episode" && id !== undefined) return <Episode key={`${run} ${id}`} run={run} id={id} />;
   return <Run key={run} name={run} what={what} />;
-}
-
-function NoView({ path }: { readonly path: readonly string[] }) {
-  return (
-    <Problem
-      text={`There is no view ${path.join("/")}; a run has curves, episodes and its recipe, which the tabs above it open.`}
-    />
-  );
 }
 
 /** Views of a whole run. */
@@ -116,7 +111,9 @@ function Run({ name, what }: { readonly name: string; readonly what: string | un
       {what === undefined && <CurvesOf runs={[page]} />}
       {what === "episodes" && <Episodes page={page} />}
       {what === "recipe" && <Lines name="The resolved recipe" text={page.recipeText} />}
-      {what !== undefined && !["episodes", "recipe"].includes(what) && <NoView path={address.value.path} />}
+      {what !== undefined && !["episodes", "recipe"].includes(what) && (
+        <Problem text={`A run has curves, episodes and a recipe, and no view ${what}.`} />
+      )}
     </div>
   );
 }

@@ -41,7 +41,7 @@ export function Runs() {
         </button>
       </div>
       {exported?.leftOut.map((sentence) => (
-        <p key={sentence} class="soft">
+        <p key={sentence} class="left-out">
           <Words text={sentence} most={2000} />
         </p>
       ))}
