@@ -9,17 +9,17 @@
  * the run's sampling scheme.
  */
 import { TroupeError } from "../errors.ts";
-import { childKey, keyAt, rootKey } from "../random.ts";
+import { childKey, keyAt, rootKey, type Key } from "../random.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import { readEpisodes, type StoredEpisode } from "../rollout/stored.ts";
-import { clusteredInterval, mean, meanInterval, type Interval } from "../statistics.ts";
+import { clusteredInterval, mean, meanInterval, sum, type Interval } from "../statistics.ts";
 import { boundFailures } from "../train/failures.ts";
 import { checkContinuable, playingSetting } from "../train/playing.ts";
 import type { SavedRun } from "../train/weights.ts";
 import { agreementOf, differencesOf, type Graded } from "./agreement.ts";
 import { creditsOf, type Credit } from "./credits.ts";
-import { decisionsIn, sampleDecisions } from "./decisions.ts";
+import { decisionsIn, differentCandidates, sampleDecisions, type Decision } from "./decisions.ts";
 import type { AuditedRun, CreditRecord } from "./records.ts";
 import { valuesOf, type ValuedDecision } from "./values.ts";
 
@@ -35,8 +35,22 @@ export interface AuditSetting extends Pick<RolloutSetting, "team" | "engine" | "
   readonly decisions: number;
   /** Of each candidate; at least 2. */
   readonly continuations: number;
+  /** Most continuations of all candidates together: fewer decisions are audited. Absent: any number. */
+  readonly episodes?: number | undefined;
   readonly seed: number;
+  /** Before the first continuation. */
+  readonly onStart?: (plan: AuditPlan) => void;
+  /** Continuations that were played, of all. */
   readonly onProgress?: (done: number, of: number) => void;
+}
+
+/** What an audit will play. */
+export interface AuditPlan {
+  readonly decisions: number;
+  /** Those that differ, of all decisions. */
+  readonly candidates: number;
+  /** Of each. */
+  readonly continuations: number;
 }
 
 /**
@@ -53,13 +67,15 @@ export async function auditRun(setting: AuditSetting): Promise<AuditedRun> {
   const { decisions, same } = decisionsIn(stored.map(({ episode }) => episode));
   if (decisions.length === 0) throw nothingToCompare(setting, stored.length, same);
   const key = keyAt(rootKey(seed), "audit");
-  const chosen = sampleDecisions(decisions, setting.decisions, childKey(key, "decisions"));
+  const chosen = chosenOf(setting, decisions, childKey(key, "decisions"));
+  const different = sum(chosen.map((decision) => differentCandidates(decision).length));
+  setting.onStart?.({ decisions: chosen.length, candidates: different, continuations });
   const valued = await valuesOf(
     rolloutOf(setting),
     chosen,
     continuations,
     childKey(key, "continuations"),
-    (done) => setting.onProgress?.(done, chosen.length),
+    (done) => setting.onProgress?.(done, different * continuations),
   );
   const { played, failed, unpaired } = valued;
   const problem = failed[0]?.cause.message;
@@ -107,6 +123,22 @@ export async function auditRun(setting: AuditSetting): Promise<AuditedRun> {
     omitted: [...omitted],
     audited: valued.decisions.map((decision) => auditedDecision(decision, credits)),
   };
+}
+
+/** @throws TroupeError `bad_arguments` if not one is within the limit */
+function chosenOf(
+  { decisions: most, continuations, episodes = Infinity }: AuditSetting,
+  decisions: readonly Decision[],
+  key: Key,
+): readonly Decision[] {
+  const chosen = sampleDecisions(decisions, most, key, episodes / continuations);
+  if (chosen.length > 0) return chosen;
+  const [first] = sampleDecisions(decisions, 1, key);
+  const needed = (first === undefined ? 0 : differentCandidates(first).length) * continuations;
+  throw new TroupeError(
+    "bad_arguments",
+    `One decision takes ${needed} continuations, and at most ${episodes} are allowed: allow more, or fewer of each candidate.`,
+  );
 }
 
 function judgeOf({ recipe: { judge } }: SavedRun): { readonly name: string } | undefined {

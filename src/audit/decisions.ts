@@ -43,13 +43,32 @@ export function tokensOf({ tokens, stopReason }: Action): string {
   return `${stopReason} ${tokens.join(",")}`;
 }
 
-/** Random ones, as evenly over roles and turns as there are enough, in the order of the record. */
-export function sampleDecisions(decisions: readonly Decision[], count: number, key: Key): Decision[] {
+/** One of each that are the same action. */
+export function differentCandidates({ candidates }: Decision): readonly Action[] {
+  return [...new Map(candidates.map((action) => [tokensOf(action), action])).values()];
+}
+
+/**
+ * Random ones, as evenly over roles and turns as there are enough, in the order of the record.
+ * @param room for so many different candidates of all decisions together
+ */
+export function sampleDecisions(
+  decisions: readonly Decision[],
+  count: number,
+  key: Key,
+  room = Infinity,
+): Decision[] {
   const kinds = [...Map.groupBy(decisions, ({ role, turn }) => JSON.stringify([role, turn]))].map(
     ([kind, own]) => shuffled(generatorOf(childKey(key, kind)), own),
   );
   const most = Math.max(0, ...kinds.map(({ length }) => length));
   const inTurns = Array.from({ length: most }, (_, place) => kinds.flatMap((own) => own[place] ?? [])).flat();
-  const chosen = new Set(inTurns.slice(0, count));
+  const chosen = new Set<Decision>();
+  let left = room;
+  for (const decision of inTurns.slice(0, count)) {
+    left -= differentCandidates(decision).length;
+    if (left < 0) break;
+    chosen.add(decision);
+  }
   return decisions.filter((decision) => chosen.has(decision));
 }

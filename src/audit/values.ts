@@ -5,7 +5,7 @@ import type { Action } from "../rollout/episode.ts";
 import { orFailed, type FailedEpisode } from "../rollout/grow.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import { limiter, settleAll } from "../settle.ts";
-import { tokensOf, type Decision } from "./decisions.ts";
+import { differentCandidates, tokensOf, type Decision } from "./decisions.ts";
 
 export interface ValuedDecision extends Decision {
   /** Final scores by candidate and continuation; the n-th of each candidate has the same key. */
@@ -28,6 +28,7 @@ const mostAtOnce = 256;
 
 /**
  * @param continuations of each candidate
+ * @param onProgress is told how many continuations were played
  * @throws TroupeError as the sampler
  */
 export async function valuesOf(
@@ -37,15 +38,18 @@ export async function valuesOf(
   key: Key,
   onProgress: (done: number) => void = () => {},
 ): Promise<Valued> {
-  const limited = limiter(setting.concurrency ?? mostAtOnce);
+  const limit = limiter(setting.concurrency ?? mostAtOnce);
   let done = 0;
+  const limited = async <Value>(play: () => Promise<Value>): Promise<Value> => {
+    const played = await limit(play);
+    done += 1;
+    onProgress(done);
+    return played;
+  };
   const valued = await settleAll(
     decisions.map(async (decision) => {
       const tip = await recordedTip(setting, decision.episode, decision.node);
-      const own = await continued(setting, tip, decision, continuations, key, limited);
-      done += 1;
-      onProgress(done);
-      return own;
+      return continued(setting, tip, decision, continuations, key, limited);
     }),
   );
   return {
@@ -68,7 +72,7 @@ async function continued(
   decision: Decision,
   continuations: number,
   key: Key,
-  limited: ReturnType<typeof limiter>,
+  limited: <Value>(play: () => Promise<Value>) => Promise<Value>,
 ): Promise<Continued> {
   const { episode, node, role, candidates } = decision;
   // Not the candidate's number: all candidates have the same keys.
@@ -80,7 +84,7 @@ async function continued(
         async () => (await continueDecision(setting, keyAt(key, ...path(n)), tip, action)).score,
       ),
     );
-  const different = [...new Map(candidates.map((action) => [tokensOf(action), action])).values()];
+  const different = differentCandidates(decision);
   const played = await settleAll(
     different.map((action) => settleAll(Array.from({ length: continuations }, (_, n) => play(action, n)))),
   );

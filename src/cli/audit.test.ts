@@ -4,9 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { auditSchema, type AuditedRun } from "../audit/records.ts";
+import { readEpisodes } from "../rollout/stored.ts";
 import { runCommand, type Outcome } from "./testing/command.ts";
 
-const recipe = (name: string, algorithm: string) => `name: ${name}
+/** By rule: whoever says a long thing is right. */
+const judgeProgram = `
+import { createInterface } from "node:readline";
+import { appendFileSync } from "node:fs";
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, reply } = JSON.parse(line);
+  appendFileSync("asked", ".");
+  console.log(JSON.stringify({ id, score: reply.text.length > 4 ? 1 : 0.25, explanation: "by length" }));
+}
+`;
+
+const recipe = (name: string, algorithm: string, rest = "") => `name: ${name}
 environment: { name: plan-path, size: 3 }
 team:
   roles: { scout: { policy: shared, prompt: "" }, planner: { policy: shared, prompt: "", memory: conversation } }
@@ -20,14 +32,17 @@ evaluation: { tasks: 5 }
 checkpoint: { every: 2, keep: 5 }
 record: { training: { perStep: all } }
 engine: { threads: 1 }
-`;
+${rest}`;
 
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-audited-"));
   await writeFile(join(cwd, "tree.yaml"), recipe("tree", "{ name: magrpo, samples: 2 }"));
   await writeFile(join(cwd, "lone.yaml"), recipe("lone", "{ name: reinforce, samples: 1 }"));
-  for (const file of ["tree.yaml", "lone.yaml"]) {
+  const judge = "judge: { name: command, run: [node, judge.mjs], fills: all, as: local }\n";
+  await writeFile(join(cwd, "judged.yaml"), recipe("judged", "{ name: at-grpo, samples: 2 }", judge));
+  await writeFile(join(cwd, "judge.mjs"), judgeProgram);
+  for (const file of ["tree.yaml", "lone.yaml", "judged.yaml"]) {
     const { code, stderr } = await runCommand(["train", file], { cwd });
     if (code !== 0) throw new Error(stderr);
   }
@@ -38,10 +53,19 @@ const run = (...args: readonly string[]): Promise<Outcome> => runCommand(args, {
 const few = ["--decisions", "9", "--continuations", "4"];
 
 async function audited(...args: readonly string[]): Promise<AuditedRun> {
-  const { stdout, stderr, code } = await run("audit", ...args, ...few, "--json");
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { stdout, stderr, code } = await run("audit", ...few, ...args, "--json");
+  // What will be played is said first, and on a slow machine how long that takes.
+  const [, episodes] =
+    /^\S+: \d+ decisions, \d+ different candidates, 4 continuations of each: (\d+) episodes\n/.exec(stderr) ??
+    [];
+  const rest = stderr
+    .split("\n")
+    .slice(1)
+    .filter((line) => !/ of \d+ episodes, about .+ left$/.test(line));
+  expect({ code, rest }).toEqual({ code: 0, rest: [""] });
   const [only] = auditSchema.parse(JSON.parse(stdout)).runs;
   if (only === undefined) throw new Error(stdout);
+  expect(only.played).toBe(Number(episodes));
   return only;
 }
 
@@ -68,6 +92,40 @@ it("gives the same numbers for the same seed, and others for another", async () 
   expect((await audited("tree", "--seed", "4")).audited).not.toEqual(
     (await audited("tree", "--seed", "3")).audited,
   );
+});
+
+it("plays at most as many episodes as it may", async () => {
+  const all = await audited("tree");
+  const bounded = await audited("tree", "--episodes", String(all.played - 1));
+  expect(bounded.played).toBeLessThan(all.played);
+  expect(bounded.decisions.audited).toBe(all.decisions.audited - 1);
+  expect(all.audited).toEqual(expect.arrayContaining(bounded.audited));
+  const none = await run("audit", "tree", ...few, "--episodes", "7");
+  expect(none.stderr).toContain("One decision takes 8 continuations, and at most 7 are allowed");
+});
+
+it("compares a judge's verdicts, and does not ask it again", async () => {
+  const asked = await readFile(join(cwd, "asked"), "utf8");
+  const found = await audited("judged");
+  expect(await readFile(join(cwd, "asked"), "utf8")).toBe(asked);
+  expect(found.judge).toBe("command");
+  const kinds = new Map(found.credits.map(({ name, kind }) => [name, kind]));
+  expect([kinds.get("command"), kinds.get("reward"), kinds.get("environment's reward")]).toEqual([
+    "judge",
+    "reward",
+    "reward",
+  ]);
+  const replies = new Map<string, string>();
+  for await (const { episode } of readEpisodes(join(cwd, "runs", "judged"), { from: "training" }))
+    for (const { id, reply } of episode.actions) replies.set(`${episode.id} ${id}`, reply.text);
+  const scores = found.audited.flatMap(({ episode, candidates }) =>
+    candidates.map(({ action, credits }) => [
+      credits["command"],
+      (replies.get(`${episode} ${action}`) ?? "").length > 4,
+    ]),
+  );
+  expect(scores.length).toBeGreaterThan(10);
+  expect(new Set(scores.map(String))).toEqual(new Set(["1,true", "0.25,false"]));
 });
 
 it("says when other weights sampled the decisions", async () => {

@@ -6,6 +6,7 @@ import { agreementTable, factsOf, writeAudit } from "../audit/report.ts";
 import { auditVersion, type AuditedRun } from "../audit/records.ts";
 import { runsFolder, shellWord } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
+import { showCount, showDuration } from "../format.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { makeDirectory } from "../runs/durable.ts";
 import { layoutOf } from "../runs/layout.ts";
@@ -18,7 +19,7 @@ import { printJson, printLines, printNote } from "./print.ts";
 import { tableLines, terminalWidth } from "./table.ts";
 import { withTrainedTeam } from "./trained-team.ts";
 
-interface AuditArguments extends Pick<AuditSetting, "decisions" | "continuations" | "seed"> {
+interface AuditArguments extends Pick<AuditSetting, "decisions" | "continuations" | "episodes" | "seed"> {
   readonly step?: number;
   readonly runs: string;
   readonly out?: string;
@@ -36,6 +37,11 @@ export function auditCommand(): Command {
     )
     .option("--decisions <number>", "most decisions, spread over roles and turns", wholeNumber(1), 100)
     .option("--continuations <number>", "episodes played from each candidate", wholeNumber(2), 16)
+    .option(
+      "--episodes <number>",
+      "most episodes played in all: fewer decisions are audited (default: any number)",
+      wholeNumber(2),
+    )
     .option("--seed <number>", "random seed of the sample and the continuations", wholeNumber(0), 0)
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--out <folder>", "also write audit.md, audit.html and audit.json there")
@@ -72,7 +78,8 @@ async function audited(given: string, options: AuditArguments): Promise<AuditedR
           decisions: options.decisions,
           continuations: options.continuations,
           seed: options.seed,
-          onProgress: progressOf(run.name),
+          episodes: options.episodes,
+          ...progressOf(run.name),
         }),
       run.directory,
     ),
@@ -114,17 +121,31 @@ async function chosenStep(
   );
 }
 
-const pause = 10_000;
+/** Milliseconds until the first estimate of the time, and between lines. */
+const [firstPause, pause] = [3000, 10_000];
 
-/** A line at most every ten seconds. */
-function progressOf(run: string): NonNullable<AuditSetting["onProgress"]> {
-  let last = performance.now();
-  return (done, of) => {
-    const now = performance.now();
-    if (now - last < pause) return;
-    last = now;
-    printNote(`${run}: ${done} of ${of} decisions continued`);
+/** What will be played, and from the first continuations on how long that takes. */
+function progressOf(run: string): Pick<AuditSetting, "onStart" | "onProgress"> {
+  let [began, next] = [0, 0];
+  return {
+    onStart: ({ decisions, candidates, continuations }) => {
+      began = performance.now();
+      next = began + firstPause;
+      const parts = `${counted(decisions, "decision")}, ${counted(candidates, "different candidate")}, ${continuations} continuations of each`;
+      printNote(`${run}: ${parts}: ${showCount(candidates * continuations)} episodes`);
+    },
+    onProgress: (done, of) => {
+      const now = performance.now();
+      if (now < next) return;
+      next = now + pause;
+      const left = ((now - began) / 1000 / done) * (of - done);
+      printNote(`${run}: ${showCount(done)} of ${showCount(of)} episodes, about ${showDuration(left)} left`);
+    },
   };
+}
+
+function counted(count: number, what: string): string {
+  return `${showCount(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function auditLines(run: AuditedRun): string[] {
@@ -135,10 +156,10 @@ function auditLines(run: AuditedRun): string[] {
 
 /** The command that makes the report, without folders of this machine. */
 function commandOf(given: readonly string[], options: AuditArguments): string {
-  const { step, decisions, continuations, seed, out } = options;
+  const { step, decisions, continuations, episodes, seed, out } = options;
   const places = given.map((one) => shellWord(isAbsolute(one) ? basename(one) : one));
   const folder = out === undefined ? undefined : isAbsolute(out) ? basename(out) : out;
-  const chosen = Object.entries({ step, decisions, continuations, seed, out: folder }).flatMap(
+  const chosen = Object.entries({ step, decisions, continuations, episodes, seed, out: folder }).flatMap(
     ([name, value]) => (value === undefined ? [] : [`--${name}`, shellWord(String(value))]),
   );
   return ["troupe audit", ...places, ...chosen].join(" ");
