@@ -65,6 +65,13 @@ export const rolloutDefaults = {
 /** The scheme of evaluations and of `play`: one trajectory, no comparison. */
 export const oneTrajectory: SamplingScheme = { branch: { root: 1, inner: 1 }, keep: "first" };
 
+/** Of evaluations and of `play`. */
+export const playingDefaults = {
+  ...rolloutDefaults,
+  scheme: oneTrajectory,
+  score: () => 0,
+} as const satisfies Partial<RolloutSetting>;
+
 /** A role ready to act: with its policy's tokenizer and limit, its system message and its tools. */
 export interface Agent extends RolloutPolicy {
   readonly role: Role;

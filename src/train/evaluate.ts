@@ -10,7 +10,7 @@ import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
 import { growEpisode, orFailed } from "../rollout/grow.ts";
 import type { EpisodeStart } from "../rollout/record.ts";
-import { oneTrajectory, rolloutDefaults } from "../rollout/setting.ts";
+import { playingDefaults } from "../rollout/setting.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { limiter, settleAll } from "../settle.ts";
 import type { Team } from "../teams/team.ts";
@@ -80,7 +80,7 @@ function openJudging(setting: EvaluationSetting): Judging | null {
   const { judging, environment, team, signal, failureLimit = 0 } = setting;
   if (judging === undefined || judging === null) return null;
   const { judge: _, ...recorded } = judging;
-  const retries = setting.retries ?? rolloutDefaults.retries;
+  const retries = setting.retries ?? playingDefaults.retries;
   const context = { ...recorded, environment, team, retries, signal };
   return startJudging(judging.judge, context, failureLimit);
 }
@@ -91,8 +91,14 @@ async function playTasks(
 ): Promise<Omit<EvaluatedEpisodes, "services">> {
   // Not the recipe's seed: runs with other seeds are measured in the same way.
   const drawn = rootKey(setting.seed ?? evaluationSeed);
-  const judgeMoment = setting.judging?.moment;
-  const rollout = { ...rolloutSetting(setting), judge: judging?.judge ?? null, judgeMoment };
+  const { temperature, topP } = setting;
+  const rollout: RolloutSetting = {
+    ...playingDefaults,
+    ...setting,
+    sampling: { temperature, topP },
+    judge: judging?.judge ?? null,
+    judgeMoment: setting.judging?.moment,
+  };
   const split = setting.split ?? "heldOut";
   const tasks = await evaluationTasks(setting.environment, split, setting.tasks, setting.retries);
   if (tasks.length === 0) throw new TroupeError("bad_arguments", `the split ${split} has no task`);
@@ -146,24 +152,4 @@ async function inOrder(
     const played = await episode.catch(() => null);
     if (played !== null && "nodes" in played) await onEpisode(played);
   }
-}
-
-function rolloutSetting(setting: EvaluationSetting): Omit<RolloutSetting, "judge"> {
-  const { engine, environment, team, policies, temperature, topP, signal, ended } = setting;
-  const { services, retries, timeout, concurrency } = { ...rolloutDefaults, ...setting };
-  return {
-    engine,
-    environment,
-    services,
-    team,
-    policies,
-    scheme: oneTrajectory,
-    score: () => 0,
-    sampling: { temperature, topP },
-    retries,
-    timeout,
-    concurrency,
-    signal,
-    ended,
-  };
 }

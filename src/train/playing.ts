@@ -3,7 +3,7 @@ import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../rollout/setting.ts";
+import { playingDefaults, type RolloutSetting } from "../rollout/setting.ts";
 import { limitsOf, retriesOf } from "./failures.ts";
 
 /** As in the recipe's evaluations: one trajectory at their temperature, without a judge. */
@@ -13,15 +13,13 @@ export function playingSetting(
 ): RolloutSetting {
   const { temperature, topP } = recipe.evaluation;
   return {
-    ...rolloutDefaults,
+    ...playingDefaults,
     ...limitsOf(recipe),
     retries: retriesOf(recipe),
     environment,
     team,
     engine,
     policies,
-    scheme: oneTrajectory,
-    score: () => 0,
     sampling: { temperature, topP },
   };
 }

@@ -184,7 +184,8 @@ describe.skipIf(executablePath === undefined)(
           ["#/foo", "There is no view foo."],
         ]) {
           await page.goto(file + hash);
-          await page.getByText(said ?? "").waitFor();
+          const problem = page.getByRole("alert").last();
+          await expect.poll(() => problem.innerText()).toContain(said);
         }
       });
     });

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import path from "node:path";
 import { TroupeError } from "../../errors.ts";
+import { plainly } from "./files.ts";
 import { rowFiles, type Head } from "./format.ts";
 import { Growing } from "./growing.ts";
 
@@ -40,7 +41,7 @@ export class IndexColumns {
       : { episodes: new Growing(), actions: new Growing(), prompts: new Growing() };
     for (const name of names)
       await files[name].read(path.join(folder, `${name}.bin`), head.files[name].bytes);
-    const ids = isSame ? before.#ids : openSync(path.join(folder, "ids.bin"), "r");
+    const ids = isSame ? before.#ids : openSync(path.join(folder, "ids.bin"), plainly);
     return new IndexColumns(folder, head, files, ids);
   }
 

@@ -1,16 +1,27 @@
 /** The files of an index: what was appended after the head was written does not count. */
-import { constants as modes, createReadStream } from "node:fs";
+import { constants as modes } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { crc32 } from "node:zlib";
 import { jsonOrNull } from "../../json.ts";
 import { ifPresent, statOf } from "../../present.ts";
-import { readRegular } from "../../runs/regular.ts";
 import { fileNames, headSchema, type Head } from "./format.ts";
+
+/** For opening a file of an index: not through a link, which may be put there at any time, and without waiting for a pipe. */
+export const plainly = modes.O_RDONLY | modes.O_NOFOLLOW | modes.O_NONBLOCK;
+
+/** Whether the folder, or anything in it, is something else than a run's viewer puts there. @throws Error if it is gone */
+export async function isForeign(folder: string): Promise<boolean> {
+  if (!(await fs.lstat(folder)).isDirectory()) return true;
+  const entries = await fs.readdir(folder, { withFileTypes: true });
+  return !entries.every((entry) => entry.isFile());
+}
 
 /** Null: there is none, or none of this version. */
 export async function readHead(folder: string): Promise<Head | null> {
-  const bytes = await ifPresent(path.join(folder, "head.json"), readRegular);
+  const bytes = await ifPresent(path.join(folder, "head.json"), (file) =>
+    fs.readFile(file, { flag: plainly }),
+  );
   const parsed = headSchema.safeParse(jsonOrNull(bytes?.toString("utf8") ?? ""));
   return parsed.success ? parsed.data : null;
 }
@@ -21,7 +32,7 @@ export async function isUnchanged(folder: string, { files }: Head): Promise<bool
     const { bytes, crc } = files[name];
     // One with a second name, as in a copy of hard links, would change there, too.
     if (((await statOf(path.join(folder, `${name}.bin`)))?.nlink ?? 0) > 1) return false;
-    if ((await sumOf(path.join(folder, `${name}.bin`), 0, bytes, 0)) !== crc) return false;
+    if ((await sumOf(path.join(folder, `${name}.bin`), 0, bytes, 0, plainly)) !== crc) return false;
   }
   return true;
 }
@@ -51,16 +62,18 @@ export async function sumOf(
   start: number,
   end: number,
   before: number,
+  flags: string | number = "r",
 ): Promise<number | null> {
   if (start === end) return before;
   if (((await statOf(file))?.size ?? 0) < end) return null;
+  await using handle = await fs.open(file, flags);
   let sum = before;
-  for await (const piece of createReadStream(file, { start, end: end - 1, highWaterMark: 2 ** 20 }))
+  for await (const piece of handle.createReadStream({ start, end: end - 1, highWaterMark: 2 ** 20 }))
     sum = crc32(piece as Buffer, sum);
   return sum;
 }
 
 export async function rowsIn(file: string): Promise<Uint32Array> {
-  const bytes = await fs.readFile(file);
+  const bytes = await fs.readFile(file, { flag: plainly });
   return new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 }

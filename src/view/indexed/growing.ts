@@ -1,6 +1,7 @@
 /** The bytes of a file in memory as far as they count, with room to grow. */
 import fs from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
+import { plainly } from "./files.ts";
 
 export class Growing {
   #bytes = new Uint8Array(2 ** 12);
@@ -14,7 +15,7 @@ export class Growing {
       this.#bytes = larger;
     }
     if (end === this.length) return;
-    await using handle = await fs.open(file);
+    await using handle = await fs.open(file, plainly);
     const { bytesRead } = await handle.read(this.#bytes, this.length, end - this.length, this.length);
     if (bytesRead < end - this.length) throw new TroupeError("bad_run", `${file} ends before ${end} bytes`);
     this.length = end;

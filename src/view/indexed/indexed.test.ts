@@ -210,6 +210,21 @@ describe("the index", () => {
     for (const filter of filters.slice(10)) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
   });
 
+  it("is not read through a link", async () => {
+    const { columns } = await indexed();
+    for (const name of fileNames) {
+      const file = path.join(folder, `${name}.bin`);
+      await fs.rename(file, `${file}.away`);
+      await fs.symlink(`${file}.away`, file);
+      const read = Promise.all([
+        IndexColumns.read(folder, columns.head, null),
+        IndexTexts.read(folder, columns.head, null),
+      ]);
+      await expect(read).rejects.toThrow("ELOOP");
+      await fs.rename(`${file}.away`, file);
+    }
+  });
+
   it("is built again if a file is gone, shorter or a link while it grows", async () => {
     const { entries } = await indexed();
     const [file, victim] = [path.join(folder, "texts.bin"), path.join(root, "victim")];

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../../models/test-model.ts";
 import { layoutOf } from "../../runs/layout.ts";
-import { drawnEpisodes, writeRun } from "../testing/written-run.ts";
+import { drawnEpisodes, writeEpisodes, writeRun } from "../testing/written-run.ts";
 import { RunIndex } from "./run-index.ts";
 
 const root = temporaryFolder();
@@ -66,6 +66,28 @@ it("follows no link in a run of somebody else", async () => {
   await episodesOf(indexOf(run), 5);
   expect(await fs.readdir(outside)).toEqual(["ids.bin"]);
   expect(await fs.readFile(path.join(outside, "ids.bin"), "utf8")).toBe("precious");
+});
+
+it("follows no link that is put there while it is open", async () => {
+  const run = path.join(root, "swapped");
+  await writeRun(run, drawnEpisodes(1, 5));
+  const { view } = layoutOf(run);
+  const outside = path.join(root, "elsewhere");
+  const index = indexOf(run);
+  await episodesOf(index, 5);
+  await fs.cp(view, outside, { recursive: true });
+  const contents = async () =>
+    Promise.all((await fs.readdir(outside)).map((name) => fs.readFile(path.join(outside, name), "hex")));
+  const before = await contents();
+  await fs.rm(path.join(view, "episodes.bin"));
+  await fs.symlink(path.join(outside, "episodes.bin"), path.join(view, "episodes.bin"));
+  await writeEpisodes(run, drawnEpisodes(2, 3));
+  await episodesOf(index, 8);
+  await fs.rm(view, { recursive: true });
+  await fs.symlink(outside, view);
+  await writeEpisodes(run, drawnEpisodes(3, 3));
+  await episodesOf(index, 11);
+  expect(await contents()).toEqual(before);
 });
 
 it("indexes a new run of the name of one that was removed, and does not bring that back", async () => {

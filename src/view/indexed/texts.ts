@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import path from "node:path";
 import { zstdDecompressSync } from "node:zlib";
+import { plainly } from "./files.ts";
 import { blockColumns, type Head } from "./format.ts";
 import { Growing } from "./growing.ts";
 
@@ -47,7 +48,7 @@ export class IndexTexts {
       await files[name].read(path.join(folder, `${name}.bin`), head.files[name].bytes);
     return isSame
       ? new IndexTexts(folder, head, files, before.#contents, before.#written)
-      : new IndexTexts(folder, head, files, openSync(path.join(folder, "contents.bin"), "r"), new Map());
+      : new IndexTexts(folder, head, files, openSync(path.join(folder, "contents.bin"), plainly), new Map());
   }
 
   close(): void {

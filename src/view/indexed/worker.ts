@@ -11,6 +11,7 @@ import { TroupeError } from "../../errors.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { acquireLock, type Lock } from "../../runs/lock.ts";
 import { Entries } from "../entries.ts";
+import { isForeign } from "./files.ts";
 import type { Head } from "./format.ts";
 import { IndexWriter } from "./writer.ts";
 
@@ -42,7 +43,7 @@ async function holdFolder(run: string): Promise<Held> {
   for (const folder of [layoutOf(run).view, path.join(cacheRoot(), "view", name)]) {
     try {
       await fs.mkdir(folder, { recursive: true });
-      await checkPlain(folder);
+      if (await isForeign(folder)) continue;
       return { folder, lock: await acquireLock(folder, { name: "index" }), isTemporary: false };
     } catch {
       // The next place is as good: an index can be built again.
@@ -50,13 +51,6 @@ async function holdFolder(run: string): Promise<Held> {
   }
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-view-"));
   return { folder, lock: await acquireLock(folder, { name: "index" }), isTemporary: true };
-}
-
-/** Whoever wrote the run may have put links there, through which files of the viewer's user would be overwritten. @throws Error */
-async function checkPlain(folder: string): Promise<void> {
-  const isFolder = (await fs.lstat(folder)).isDirectory();
-  const entries = isFolder ? await fs.readdir(folder, { withFileTypes: true }) : [];
-  if (!isFolder || !entries.every((entry) => entry.isFile())) throw new Error(`${folder} has a link`);
 }
 
 async function release({ lock, folder, isTemporary }: Held): Promise<void> {
@@ -85,6 +79,8 @@ class Indexing {
     await this.#entries.refresh();
     if (this.#entries.generation !== this.#generation) await this.end();
     this.#generation = this.#entries.generation;
+    // Whoever wrote the run may put links there, through which files of the viewer's user would be read or overwritten.
+    if (this.#held !== null && (await isForeign(this.#held.folder))) await this.end();
     this.#held ??= await holdFolder(run);
     if (this.#writer === null) {
       this.#writer = await IndexWriter.open(run, this.#held.folder, this.#entries, masksTruncated);
