@@ -76,6 +76,12 @@ std::vector<int32_t> Argument::int_vector() const {
   return std::vector<int32_t>(array.Data(), array.Data() + array.ElementLength());
 }
 
+static Activation activation(const Argument& from) {
+  if (from.text() == "silu") return Activation::silu;
+  if (from.text() == "gelu_tanh") return Activation::gelu_tanh;
+  from.refuse("\"silu\" or \"gelu_tanh\"");
+}
+
 ModelConfig model_config(const Argument& from) {
   ModelConfig config;
   config.vocab = from["vocabularySize"].count();
@@ -87,11 +93,23 @@ ModelConfig model_config(const Argument& from) {
   config.head_dim = from["headSize"].count();
   config.max_positions = from["maxLength"].count();
   config.rms_epsilon = from["rmsEpsilon"].real();
+  config.norm_offset = from["normOffset"].real();
+  config.query_scalar = from["queryScalar"].real();
+  config.embedding_scale = from["embeddingScale"].real();
+  config.activation = activation(from["activation"]);
   config.qkv_bias = from["queryKeyValueBias"].flag();
   config.qk_norm = from["queryKeyNorm"].flag();
   config.tied_embeddings = from["tiedEmbeddings"].flag();
   config.value_head = from["valueHead"].flag();
-  config.inverse_frequencies = from["inverseFrequencies"].float_vector();
+  config.fused = from["fusedProjections"].flag();
+  config.normed_outputs = from["normedOutputs"].flag();
+  config.layer_ropes = from["layerRopes"].int_vector();
+  config.windows = from["windows"].int_vector();
+  const std::vector<float> factors = from["ropeFactors"].float_vector();
+  const Argument frequencies = from["inverseFrequencies"];
+  for (size_t i = 0; i < factors.size(); i++) {
+    config.ropes.push_back({frequencies[std::to_string(i).c_str()].float_vector(), factors[i]});
+  }
   return config;
 }
 

@@ -23,7 +23,8 @@ void RowBatch::find_kept_segments() {
 size_t LayerActivations::bytes() const {
   size_t total = 0;
   for (const AlignedBuffer<float>* buffer : {&normed_input, &input_rms, &raw_heads, &head_rms, &qkv, &attended,
-                                             &log_sum_exp, &middle, &normed_middle, &middle_rms, &gate_up, &activated}) {
+                                             &log_sum_exp, &middle, &normed_middle, &middle_rms, &gate_up, &activated,
+                                             &attention_output, &attention_output_rms, &mlp_output, &mlp_output_rms}) {
     total += buffer->size();
   }
   for (const AlignedBuffer<float>& buffer : low) total += buffer.size();
@@ -45,6 +46,7 @@ void Activations::prepare(const Model& model, const RowBatch& batch, Keep keep) 
   }
   output_.resize(rows * config.hidden);
   kept_attended_.resize(batch.kept.size() * shape.q);
+  if (config.normed_outputs) normed_output_.resize(rows * config.hidden);
   const size_t held = keep == Keep::all ? config.layers : 1, inputs = keep == Keep::none ? 0 : config.layers;
   if (inputs_.size() < inputs) inputs_.resize(inputs);
   for (size_t i = 0; i < inputs; i++) inputs_[i].resize(rows * config.hidden);
@@ -63,6 +65,12 @@ void Activations::prepare(const Model& model, const RowBatch& batch, Keep keep) 
       layer.raw_heads.resize(rows * (shape.q + shape.kv));
       layer.head_rms.resize(rows * (config.heads + config.kv_heads));
     }
+    if (config.normed_outputs) {
+      layer.attention_output.resize(rows * config.hidden);
+      layer.attention_output_rms.resize(rows);
+      layer.mlp_output.resize(rows * config.hidden);
+      layer.mlp_output_rms.resize(rows);
+    }
     if (keep != Keep::none) {
       layer.middle.resize(rows * config.hidden);
       layer.log_sum_exp.resize(rows * config.heads);
@@ -72,7 +80,7 @@ void Activations::prepare(const Model& model, const RowBatch& batch, Keep keep) 
 }
 
 size_t Activations::bytes() const {
-  size_t total = (output_.size() + kept_attended_.size()) * sizeof(float);
+  size_t total = (output_.size() + kept_attended_.size() + normed_output_.size()) * sizeof(float);
   for (const AlignedBuffer<float>& input : inputs_) total += input.size() * sizeof(float);
   for (const LayerActivations& layer : layers_) total += layer.bytes();
   return total;
@@ -83,6 +91,7 @@ size_t Activations::floats_per_row(const Model& model) {
   const Shape& shape = model.shape;
   size_t layer = 4 * static_cast<size_t>(config.hidden) + shape.qkv + shape.q + shape.gate_up + config.intermediate;
   if (config.qk_norm) layer += shape.q + shape.kv;
+  if (config.normed_outputs) layer += 2 * static_cast<size_t>(config.hidden);
   // d_stream, d_wide and d_narrow of the backward pass and the row's share of logits are about one layer more.
   return layer * (config.layers + 1);
 }

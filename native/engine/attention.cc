@@ -34,7 +34,7 @@ GroupAttention::Task GroupAttention::task(int index) const {
   return {groups_[index / heads], index % heads};
 }
 
-AttentionBlock GroupAttention::block(LayerActivations& layer, int head, Span rows, const Span* prefix,
+AttentionBlock GroupAttention::block(int index, LayerActivations& layer, int head, Span rows, const Span* prefix,
                                      bool keep) const {
   const ModelConfig& config = model_.config;
   const Shape& shape = model_.shape;
@@ -49,7 +49,8 @@ AttentionBlock GroupAttention::block(LayerActivations& layer, int head, Span row
   block.q_stride = shape.qkv;
   block.queries = rows.rows;
   block.head_dim = config.head_dim;
-  block.scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
+  block.scale = 1.0f / std::sqrt(config.query_scalar);
+  block.window = config.windows[index];
   if (prefix) block.prefix = keys(*prefix);
   block.own = keys(rows);
   block.out = layer.attended.data() + static_cast<size_t>(rows.row) * shape.q + head * config.head_dim;
@@ -89,18 +90,18 @@ void GroupAttention::each_block(const Task& task, Each&& each) const {
   }
 }
 
-void GroupAttention::forward(LayerActivations& layer, bool keep) {
-  parallel_tasks(machine_.pool, cumulated_, [&](int index, int thread) {
-    each_block(task(index), [&](int head, Span rows, const Span* prefix) {
-      machine_.kernels.attention(block(layer, head, rows, prefix, keep), scratch_.data() + thread * scratch_floats_);
+void GroupAttention::forward(int index, LayerActivations& layer, bool keep) {
+  parallel_tasks(machine_.pool, cumulated_, [&](int at, int thread) {
+    each_block(task(at), [&](int head, Span rows, const Span* prefix) {
+      machine_.kernels.attention(block(index, layer, head, rows, prefix, keep), scratch_.data() + thread * scratch_floats_);
     });
   });
 }
 
-void GroupAttention::backward(LayerActivations& layer, const float* d_attended, float* d_qkv) {
-  parallel_tasks(machine_.pool, cumulated_, [&](int index, int thread) {
-    each_block(task(index), [&](int head, Span rows, const Span* prefix) {
-      machine_.kernels.attention_backward(block(layer, head, rows, prefix, true),
+void GroupAttention::backward(int index, LayerActivations& layer, const float* d_attended, float* d_qkv) {
+  parallel_tasks(machine_.pool, cumulated_, [&](int at, int thread) {
+    each_block(task(at), [&](int head, Span rows, const Span* prefix) {
+      machine_.kernels.attention_backward(block(index, layer, head, rows, prefix, true),
                                           gradient(head, rows, prefix, d_attended, d_qkv),
                                           scratch_.data() + thread * scratch_floats_);
     });

@@ -11,8 +11,8 @@ class GroupAttention {
   GroupAttention(const Machine& machine, const Model& model, const std::vector<AttentionGroup>& groups,
                  const std::vector<Span>& continuations, int rows);
   // keep: log_sum_exp is written for the backward pass.
-  void forward(LayerActivations& layer, bool keep);
-  void backward(LayerActivations& layer, const float* d_attended, float* d_qkv);
+  void forward(int index, LayerActivations& layer, bool keep);
+  void backward(int index, LayerActivations& layer, const float* d_attended, float* d_qkv);
 
  private:
   struct Task {
@@ -20,7 +20,7 @@ class GroupAttention {
     int kv_head;
   };
   Task task(int index) const;
-  AttentionBlock block(LayerActivations& layer, int head, Span rows, const Span* prefix, bool keep) const;
+  AttentionBlock block(int index, LayerActivations& layer, int head, Span rows, const Span* prefix, bool keep) const;
   AttentionGradient gradient(int head, Span rows, const Span* prefix, const float* d_attended, float* d_qkv) const;
   template <typename Each>
   void each_block(const Task& task, Each&& each) const;

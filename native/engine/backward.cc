@@ -40,7 +40,7 @@ void product_backward(const Pass& pass, const Rows& rows, int index, Site site, 
 void norm_backward(const Pass& pass, const Rows& rows, ptrdiff_t weight, const float* x, const float* inverse_rms) {
   const NormBackward norm{pass.scratch.d_narrow.data(),
                           x,
-                          pass.model.parameters.weights() + weight,
+                          pass.model.norm(weight),
                           inverse_rms,
                           pass.scratch.d_stream.data(),
                           pass.gradient ? pass.gradient + weight : nullptr,
@@ -48,21 +48,39 @@ void norm_backward(const Pass& pass, const Rows& rows, ptrdiff_t weight, const f
   norm_rows_backward(pass.machine, norm, rows.segments, pass.scratch.thread_sums);
 }
 
+// The gradient of what attention or MLP adds to the residual stream, before its norm if it has one.
+const float* output_gradient(const Pass& pass, const Rows& rows, ptrdiff_t weight, const AlignedBuffer<float>& output,
+                             const AlignedBuffer<float>& rms) {
+  BackwardScratch& scratch = pass.scratch;
+  if (weight < 0) return scratch.d_stream.data();
+  const int hidden = pass.model.config.hidden;
+  std::memset(scratch.d_output.data(), 0, static_cast<size_t>(rows.count) * hidden * sizeof(float));
+  norm_rows_backward(pass.machine,
+                     {scratch.d_stream.data(), output.data(), pass.model.norm(weight), rms.data(),
+                      scratch.d_output.data(), pass.gradient ? pass.gradient + weight : nullptr, hidden},
+                     rows.segments, scratch.thread_sums);
+  return scratch.d_output.data();
+}
+
 void mlp_backward(const Pass& pass, int index) {
+  const LayerOffsets& at = pass.model.layers[index];
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
   const Rows rows = pass.batch.after_attention(pass.last(index));
-  product_backward(pass, rows, index, Site::down, scratch.d_stream.data(), layer.activated.data(),
-                   scratch.d_narrow.data());
+  const float* d_output = output_gradient(pass, rows, at.mlp_output_norm, layer.mlp_output, layer.mlp_output_rms);
+  product_backward(pass, rows, index, Site::down, d_output, layer.activated.data(), scratch.d_narrow.data());
   const int width = pass.model.config.intermediate;
+  const Kernels& kernels = pass.machine.kernels;
+  const auto differentiate =
+      pass.model.config.activation == Activation::silu ? kernels.swiglu_backward : kernels.geglu_backward;
   parallel_rows(pass.machine.pool, rows.count, row_grain(width), [&](int begin, int end, int) {
     const size_t first = static_cast<size_t>(begin) * width;
-    pass.machine.kernels.swiglu_backward(layer.gate_up.data() + 2 * first, scratch.d_narrow.data() + first,
-                                         scratch.d_wide.data() + 2 * first, end - begin, width);
+    differentiate(layer.gate_up.data() + 2 * first, scratch.d_narrow.data() + first, scratch.d_wide.data() + 2 * first,
+                  end - begin, width);
   });
   product_backward(pass, rows, index, Site::gate_up, scratch.d_wide.data(), layer.normed_middle.data(),
                    scratch.d_narrow.data());
-  norm_backward(pass, rows, pass.model.layers[index].post_norm, pass.activations.middle(index), layer.middle_rms.data());
+  norm_backward(pass, rows, at.middle_norm, pass.activations.middle(index), layer.middle_rms.data());
 }
 
 // The gradient of one row's q and k before their norm, from that after it, in place.
@@ -72,7 +90,6 @@ void norm_heads_backward(const Pass& pass, int index, int row, int thread, bool 
   const LayerOffsets& at = pass.model.layers[index];
   LayerActivations& layer = pass.activations.layer(index);
   const int width = shape.q + shape.kv;
-  const float* weights = pass.model.parameters.weights();
   const float* raw = layer.raw_heads.data() + static_cast<size_t>(row) * width;
   const float* rms = layer.head_rms.data() + static_cast<size_t>(row) * (config.heads + config.kv_heads);
   float* dx = pass.scratch.d_wide.data() + static_cast<size_t>(row) * shape.qkv;
@@ -80,8 +97,9 @@ void norm_heads_backward(const Pass& pass, int index, int row, int thread, bool 
   float* dw = own ? pass.scratch.thread_sums.data() + static_cast<size_t>(thread) * 2 * config.head_dim : nullptr;
   std::memcpy(dy, dx, width * sizeof(float));
   std::memset(dx, 0, width * sizeof(float));
-  pass.machine.kernels.rms_norm_backward(dy, raw, weights + at.q_norm, rms, dx, dw, config.heads, config.head_dim);
-  pass.machine.kernels.rms_norm_backward(dy + shape.q, raw + shape.q, weights + at.k_norm, rms + config.heads,
+  pass.machine.kernels.rms_norm_backward(dy, raw, pass.model.norm(at.q_norm), rms, dx, dw, config.heads,
+                                         config.head_dim);
+  pass.machine.kernels.rms_norm_backward(dy + shape.q, raw + shape.q, pass.model.norm(at.k_norm), rms + config.heads,
                                          dx + shape.q, dw ? dw + config.head_dim : nullptr, config.kv_heads,
                                          config.head_dim);
 }
@@ -98,12 +116,15 @@ void heads_backward(const Pass& pass, int index, const Segment& segment) {
     pass.scratch.thread_sums.resize(threads * 2 * config.head_dim);
     pass.scratch.thread_sums.zero();
   }
-  const int rows = segment.end - segment.begin;
+  const int rows = segment.end - segment.begin, rope = config.layer_ropes[index];
   parallel_rows(pass.machine.pool, rows, row_grain(shape.qkv), [&](int begin, int end, int thread) {
     const int first = segment.begin + begin;
-    pass.machine.kernels.rotate(pass.scratch.d_wide.data() + static_cast<size_t>(first) * shape.qkv, shape.qkv,
-                                pass.batch.positions.data() + first, pass.model.rope.cosine(), pass.model.rope.sine(),
-                                end - begin, config.heads + config.kv_heads, config.head_dim, -1.0f);
+    if (rope >= 0) {
+      const RopeTable& table = pass.model.ropes[rope];
+      pass.machine.kernels.rotate(pass.scratch.d_wide.data() + static_cast<size_t>(first) * shape.qkv, shape.qkv,
+                                  pass.batch.positions.data() + first, table.cosine(), table.sine(), end - begin,
+                                  config.heads + config.kv_heads, config.head_dim, table.turned(), -1.0f);
+    }
     if (at.q_norm < 0) return;
     for (int row = begin; row < end; row++) norm_heads_backward(pass, index, segment.begin + row, thread, own);
   });
@@ -141,7 +162,10 @@ void attention_backward(const Pass& pass, int index, const AttendBackward& atten
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
   const bool last = pass.last(index);
-  product_backward(pass, pass.batch.after_attention(last), index, Site::output, scratch.d_stream.data(),
+  const Rows kept = pass.batch.after_attention(last);
+  const float* d_output = output_gradient(pass, kept, pass.model.layers[index].attention_output_norm,
+                                          layer.attention_output, layer.attention_output_rms);
+  product_backward(pass, kept, index, Site::output, d_output,
                    last ? pass.activations.kept_attended() : layer.attended.data(), scratch.d_narrow.data());
   if (last) {
     spread(pass, scratch.d_narrow, pass.model.shape.q);
@@ -165,13 +189,14 @@ void attention_backward(const Pass& pass, int index, const AttendBackward& atten
 // Each thread owns columns of the table, so rows of the same token never race and are added in a fixed order.
 void embedding_backward(const Pass& pass) {
   const int hidden = pass.model.config.hidden;
+  const float scale = pass.model.config.embedding_scale;
   for (const Segment& segment : pass.batch.segments) {
     if (segment.adapter) continue;
     parallel_rows(pass.machine.pool, hidden, 64, [&](int begin, int end, int) {
       for (int row = segment.begin; row < segment.end; row++) {
         float* to = pass.gradient + pass.model.embedding + static_cast<size_t>(pass.batch.tokens[row]) * hidden;
         const float* from = pass.scratch.d_stream.data() + static_cast<size_t>(row) * hidden;
-        pass.machine.kernels.add(to + begin, from + begin, end - begin);
+        pass.machine.kernels.add_scaled(to + begin, from + begin, scale, end - begin);
       }
     });
   }
@@ -189,6 +214,7 @@ void prepare(BackwardScratch& scratch, const Model& model, const RowBatch& batch
   const size_t narrow = rows * narrow_width(model);
   scratch.d_narrow.resize(narrow);
   scratch.spare.resize(narrow);
+  if (model.config.normed_outputs) scratch.d_output.resize(rows * model.config.hidden);
   int low = 0;
   for (int site = 0; site < site_count; site++) low = std::max(low, activations.low_stride(static_cast<Site>(site)));
   scratch.d_low.resize(rows * low);
@@ -202,7 +228,7 @@ void BackwardScratch::reserve_stream(const Model& model, const RowBatch& batch) 
 
 size_t BackwardScratch::bytes() const {
   size_t total = 0;
-  for (const AlignedBuffer<float>* buffer : {&d_stream, &d_wide, &d_narrow, &d_low, &thread_sums, &head_rows, &spare}) {
+  for (const AlignedBuffer<float>* buffer : {&d_stream, &d_wide, &d_narrow, &d_output, &d_low, &thread_sums, &head_rows, &spare}) {
     total += buffer->size();
   }
   return total * sizeof(float);

@@ -48,7 +48,7 @@ std::vector<Choice>& Decoder::prefill(Model& model, const std::vector<Sequence*>
   const std::vector<Span> no_continuations;
   GroupAttention attention(machine_, model, groups_, no_continuations, batch_.rows());
   run(model, [&](int layer, LayerActivations& activations) {
-    attention.forward(activations, false);
+    attention.forward(layer, activations, false);
     store_prompts(model, layer, activations);
   });
   return choices_;
@@ -127,7 +127,8 @@ void Decoder::attend_group(const Model& model, const std::vector<Sequence*>& seq
     AttentionBlock block;
     block.queries = 1;
     block.head_dim = block.q_stride = block.out_stride = head_dim;
-    block.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+    block.scale = 1.0f / std::sqrt(config.query_scalar);
+    block.window = config.windows[layer];
     block.prefix = sequence.prompt->cache.span(layer, kv_head, sequence.prompt->positions);
     block.own = sequence.own->span(layer, kv_head, sequence.cached + 1);
     block.q = qkv + kv_head * share * head_dim;
@@ -144,8 +145,7 @@ void Decoder::choose(Model& model) {
   const int count = batch_.kept_rows();
   normed_.resize(count * hidden);
   inverse_rms_.resize(count);
-  norm_rows(machine_, activations_.output(), model.parameters.weights() + model.final_norm, normed_.data(),
-            inverse_rms_.data(), count, model.config.hidden, model.config.rms_epsilon);
+  norm_rows(machine_, activations_.output(), model.norm(model.final_norm), normed_.data(), inverse_rms_.data(), count, model.config.hidden, model.config.rms_epsilon);
   const int most = std::min(count, logit_rows(model.config));
   logits_.resize(static_cast<size_t>(most) * model.config.vocab);
   size_t next = 0;

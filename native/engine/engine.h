@@ -23,13 +23,29 @@ class EngineError : public std::runtime_error {
   std::string code;  // an ErrorCode of src/errors.ts: bad_shape, bad_token, too_long, bad_arguments, cancelled, …
 };
 
-// The Llama / Mistral / Qwen2 / Qwen3 (dense) family.
+// How positions turn the first 2·size dimensions of queries and keys.
+struct Rope {
+  std::vector<float> inverse_frequencies;  // includes scaling for long contexts
+  float factor = 1;                        // of cosine and sine
+};
+
+enum class Activation : uint8_t { silu, gelu_tanh };
+
+// Dense decoders: Llama, Mistral, Qwen2, Qwen3, SmolLM3, Phi-3, Gemma 3.
 struct ModelConfig {
   int vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, max_positions = 0;
   float rms_epsilon = 1e-6f;
+  float norm_offset = 0;      // norms multiply by offset + weight
+  float query_scalar = 0;     // scores are divided by its root
+  float embedding_scale = 1;  // of what a token puts into the residual stream
+  Activation activation = Activation::silu;
   bool qkv_bias = false, qk_norm = false, tied_embeddings = false;
-  bool value_head = false;  // a critic: hidden → 1 instead of hidden → vocabulary
-  std::vector<float> inverse_frequencies;  // [head_dim/2]; includes rope scaling
+  bool fused = false;           // q, k and v are one tensor, gate and up another
+  bool normed_outputs = false;  // a norm between attention or MLP and the residual stream
+  bool value_head = false;      // a critic: hidden → 1 instead of hidden → vocabulary
+  std::vector<Rope> ropes;
+  // Of each layer: the index of its rope, or -1, and how many positions it sees, its own included, or 0 for all.
+  std::vector<int> layer_ropes, windows;
 };
 
 struct TensorInfo {
@@ -51,7 +67,7 @@ enum class TensorKind : uint8_t { weight, gradient, moment1, moment2 };
 struct AdapterConfig {
   int rank = 8;
   float alpha = 16;
-  std::vector<std::string> targets;  // q_proj k_proj v_proj o_proj gate_proj up_proj down_proj
+  std::vector<std::string> targets;  // q_proj k_proj v_proj or qkv_proj, o_proj, gate_proj up_proj or gate_up_proj, down_proj
   bool value_head = false;           // a critic: its own head, trained with the matrices
 };
 

@@ -17,10 +17,13 @@ struct Pass {
 
 void embed(const Pass& pass, float* to) {
   const int hidden = pass.model.config.hidden;
+  const float scale = pass.model.config.embedding_scale;
   parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(hidden), [&](int begin, int end, int) {
     for (int row = begin; row < end; row++) {
       pass.model.embed(pass.batch.tokens[row], pass.machine, to + static_cast<size_t>(row) * hidden);
     }
+    if (scale == 1) return;
+    for (size_t i = static_cast<size_t>(begin) * hidden; i < static_cast<size_t>(end) * hidden; i++) to[i] *= scale;
   });
 }
 
@@ -42,14 +45,14 @@ void product(const Pass& pass, const Rows& rows, int layer, Site site, const flo
 void norm_heads(const Pass& pass, const LayerOffsets& at, LayerActivations& layer, int row) {
   const ModelConfig& config = pass.model.config;
   const Shape& shape = pass.model.shape;
-  const float* weights = pass.model.parameters.weights();
   float* qkv = layer.qkv.data() + static_cast<size_t>(row) * shape.qkv;
   float* raw = layer.raw_heads.data() + static_cast<size_t>(row) * (shape.q + shape.kv);
   float* rms = layer.head_rms.data() + static_cast<size_t>(row) * (config.heads + config.kv_heads);
   std::memcpy(raw, qkv, (shape.q + shape.kv) * sizeof(float));
-  pass.machine.kernels.rms_norm(raw, weights + at.q_norm, qkv, rms, config.heads, config.head_dim, config.rms_epsilon);
-  pass.machine.kernels.rms_norm(raw + shape.q, weights + at.k_norm, qkv + shape.q, rms + config.heads, config.kv_heads,
-                                config.head_dim, config.rms_epsilon);
+  pass.machine.kernels.rms_norm(raw, pass.model.norm(at.q_norm), qkv, rms, config.heads, config.head_dim,
+                                config.rms_epsilon);
+  pass.machine.kernels.rms_norm(raw + shape.q, pass.model.norm(at.k_norm), qkv + shape.q, rms + config.heads,
+                                config.kv_heads, config.head_dim, config.rms_epsilon);
 }
 
 // Bias, query/key norm and rotation of the rows' heads. k directly follows q, so both rotate in one call.
@@ -58,15 +61,18 @@ void prepare_heads(const Pass& pass, int index) {
   const Shape& shape = pass.model.shape;
   const LayerOffsets& at = pass.model.layers[index];
   LayerActivations& layer = pass.activations.layer(index);
+  const int rope = config.layer_ropes[index];
   parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(shape.qkv), [&](int begin, int end, int) {
     for (int row = begin; row < end; row++) {
       float* qkv = layer.qkv.data() + static_cast<size_t>(row) * shape.qkv;
       if (at.qkv_bias >= 0) pass.machine.kernels.add(qkv, pass.model.parameters.weights() + at.qkv_bias, shape.qkv);
       if (at.q_norm >= 0) norm_heads(pass, at, layer, row);
     }
+    if (rope < 0) return;
+    const RopeTable& table = pass.model.ropes[rope];
     pass.machine.kernels.rotate(layer.qkv.data() + static_cast<size_t>(begin) * shape.qkv, shape.qkv,
-                                pass.batch.positions.data() + begin, pass.model.rope.cosine(), pass.model.rope.sine(),
-                                end - begin, config.heads + config.kv_heads, config.head_dim, 1.0f);
+                                pass.batch.positions.data() + begin, table.cosine(), table.sine(), end - begin,
+                                config.heads + config.kv_heads, config.head_dim, table.turned(), 1.0f);
   });
 }
 
@@ -87,12 +93,27 @@ void gather(const RowBatch& batch, const float* from, float* to, size_t width) {
   }
 }
 
+// stream += the product, after its norm if it has one. `output` and `rms` are kept for the norm's backward pass.
+void add_product(const Pass& pass, const Rows& rows, int index, Site site, const float* x, ptrdiff_t norm,
+                 AlignedBuffer<float>& output, AlignedBuffer<float>& rms, float* stream) {
+  if (norm < 0) return product(pass, rows, index, site, x, stream, true);
+  product(pass, rows, index, site, x, output.data(), false);
+  const int hidden = pass.model.config.hidden;
+  float* normed = pass.activations.normed_output();
+  norm_rows(pass.machine, output.data(), pass.model.norm(norm), normed, rms.data(), rows.count, hidden,
+            pass.model.config.rms_epsilon);
+  parallel_rows(pass.machine.pool, rows.count, row_grain(hidden), [&](int begin, int end, int) {
+    const size_t first = static_cast<size_t>(begin) * hidden;
+    pass.machine.kernels.add(stream + first, normed + first, static_cast<size_t>(end - begin) * hidden);
+  });
+}
+
 void attention_half(const Pass& pass, int index, const Attend& attend) {
   const ModelConfig& config = pass.model.config;
+  const LayerOffsets& at = pass.model.layers[index];
   LayerActivations& layer = pass.activations.layer(index);
-  const float* norm = pass.model.parameters.weights() + pass.model.layers[index].input_norm;
   float *input = pass.activations.input(index), *middle = pass.activations.middle(index);
-  norm_rows(pass.machine, input, norm, layer.normed_input.data(), layer.input_rms.data(), pass.batch.rows(),
+  norm_rows(pass.machine, input, pass.model.norm(at.input_norm), layer.normed_input.data(), layer.input_rms.data(), pass.batch.rows(),
             config.hidden, config.rms_epsilon);
   product(pass, {pass.batch.rows(), pass.batch.segments}, index, Site::qkv, layer.normed_input.data(), layer.qkv.data(),
           false);
@@ -106,30 +127,34 @@ void attention_half(const Pass& pass, int index, const Attend& attend) {
   } else {
     copy_stream(pass, pass.batch.rows(), input, middle);
   }
-  product(pass, pass.batch.after_attention(pass.last(index)), index, Site::output, attended, middle, true);
+  add_product(pass, pass.batch.after_attention(pass.last(index)), index, Site::output, attended,
+              at.attention_output_norm, layer.attention_output, layer.attention_output_rms, middle);
 }
 
 void mlp_half(const Pass& pass, int index) {
   const ModelConfig& config = pass.model.config;
+  const LayerOffsets& at = pass.model.layers[index];
   LayerActivations& layer = pass.activations.layer(index);
   const Rows rows = pass.batch.after_attention(pass.last(index));
-  const float* norm = pass.model.parameters.weights() + pass.model.layers[index].post_norm;
   float *middle = pass.activations.middle(index), *output = pass.activations.output(index);
-  norm_rows(pass.machine, middle, norm, layer.normed_middle.data(), layer.middle_rms.data(), rows.count,
-            config.hidden, config.rms_epsilon);
+  norm_rows(pass.machine, middle, pass.model.norm(at.middle_norm), layer.normed_middle.data(), layer.middle_rms.data(),
+            rows.count, config.hidden, config.rms_epsilon);
   product(pass, rows, index, Site::gate_up, layer.normed_middle.data(), layer.gate_up.data(), false);
   const size_t width = config.intermediate;
+  const Kernels& kernels = pass.machine.kernels;
+  const auto activate = config.activation == Activation::silu ? kernels.swiglu : kernels.geglu;
   parallel_rows(pass.machine.pool, rows.count, row_grain(config.intermediate), [&](int begin, int end, int) {
-    pass.machine.kernels.swiglu(layer.gate_up.data() + 2 * begin * width, layer.activated.data() + begin * width,
-                                end - begin, config.intermediate);
+    activate(layer.gate_up.data() + 2 * begin * width, layer.activated.data() + begin * width, end - begin,
+             config.intermediate);
   });
   copy_stream(pass, rows.count, middle, output);
-  product(pass, rows, index, Site::down, layer.activated.data(), output, true);
+  add_product(pass, rows, index, Site::down, layer.activated.data(), at.mlp_output_norm, layer.mlp_output,
+              layer.mlp_output_rms, output);
 }
 
 }  // namespace
 
-void norm_rows(const Machine& machine, const float* x, const float* w, float* y, float* inverse_rms, int rows,
+void norm_rows(const Machine& machine, const float* x, NormWeights w, float* y, float* inverse_rms, int rows,
                int width, float epsilon) {
   parallel_rows(machine.pool, rows, row_grain(width), [&](int begin, int end, int) {
     const size_t first = static_cast<size_t>(begin) * width;
@@ -148,8 +173,8 @@ void forward_layers(const Machine& machine, Model& model, const RowBatch& batch,
                     const Attend& attend) {
   if (batch.rows() == 0) return;
   const Pass pass{machine, model, batch, activations};
-  model.rope.ensure(1 + *std::max_element(batch.positions.begin(), batch.positions.end()),
-                    model.config.inverse_frequencies);
+  const int positions = 1 + *std::max_element(batch.positions.begin(), batch.positions.end());
+  for (size_t i = 0; i < model.ropes.size(); i++) model.ropes[i].ensure(positions, model.config.ropes[i]);
   embed(pass, activations.input(0));
   for (int layer = 0; layer < model.config.layers; layer++) {
     attention_half(pass, layer, attend);

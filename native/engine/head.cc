@@ -53,8 +53,8 @@ void backward_final_norm(const Machine& machine, Model& model, const TrainingBat
   for (const Segment& segment : batch.kept_segments) own = own || !segment.adapter;
   std::memset(d_stream, 0, static_cast<size_t>(batch.kept_rows()) * model.config.hidden * sizeof(float));
   norm_rows_backward(machine,
-                     {norm.d_normed, norm.stream, model.parameters.weights() + model.final_norm, norm.inverse_rms,
-                      d_stream, own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
+                     {norm.d_normed, norm.stream, model.norm(model.final_norm), norm.inverse_rms, d_stream,
+                      own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
                      batch.kept_segments, thread_sums);
 }
 
@@ -167,8 +167,8 @@ void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& ba
   slopes_.resize(batch.targets.size());
   normed_.resize(static_cast<size_t>(rows) * hidden);
   inverse_rms_.resize(rows);
-  norm_rows(machine, stream, model.parameters.weights() + model.final_norm, normed_.data(), inverse_rms_.data(), rows,
-            hidden, model.config.rms_epsilon);
+  norm_rows(machine, stream, model.norm(model.final_norm), normed_.data(), inverse_rms_.data(), rows, hidden,
+            model.config.rms_epsilon);
   logits_.resize(static_cast<size_t>(most) * vocab);
   if (loss) d_normed_.resize(static_cast<size_t>(rows) * hidden);
   auto each_chunk = [&](auto body) {

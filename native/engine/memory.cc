@@ -21,6 +21,7 @@ size_t layer_floats(const Model& model) {
   const Shape& shape = model.shape;
   size_t floats = 2 * static_cast<size_t>(config.hidden) + shape.qkv + shape.q + shape.gate_up + config.intermediate + 2;
   if (config.qk_norm) floats += shape.q + shape.kv + config.heads + config.kv_heads;
+  if (config.normed_outputs) floats += 2 * static_cast<size_t>(config.hidden) + 2;
   return floats;
 }
 
@@ -54,8 +55,9 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
     low = std::max(low, low_width(adapters, site));
   }
   const size_t narrow = std::max({config.intermediate, config.hidden, shape.q});
-  const size_t streams = (config.layers + 1) * hidden + shape.q;
-  const size_t backward = std::max(shape.gate_up, shape.qkv) + 3 * narrow + low;
+  const size_t normed = config.normed_outputs ? hidden : 0;
+  const size_t streams = (config.layers + 1) * hidden + shape.q + normed;
+  const size_t backward = std::max(shape.gate_up, shape.qkv) + 3 * narrow + normed + low;
   const size_t floats = (all ? config.layers : 1) * layer + streams + backward;
   const double with_loss = static_cast<double>(work.tokens - work.prompts) / std::max<size_t>(1, work.tokens);
   const size_t losses = static_cast<size_t>(rows * with_loss);

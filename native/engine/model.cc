@@ -15,13 +15,17 @@ Shape::Shape(const ModelConfig& config)
       gate_up(2 * config.intermediate),
       input{config.hidden, q, config.hidden, config.intermediate},
       output{qkv, config.hidden, gate_up, config.hidden},
-      projections{{"q_proj", Site::qkv, 0, q},
-                  {"k_proj", Site::qkv, q, kv},
-                  {"v_proj", Site::qkv, q + kv, kv},
-                  {"o_proj", Site::output, 0, config.hidden},
-                  {"gate_proj", Site::gate_up, 0, config.intermediate},
-                  {"up_proj", Site::gate_up, config.intermediate, config.intermediate},
-                  {"down_proj", Site::down, 0, config.hidden}} {}
+      projections(config.fused ? std::vector<Projection>{{"qkv_proj", Site::qkv, 0, qkv},
+                                                         {"o_proj", Site::output, 0, config.hidden},
+                                                         {"gate_up_proj", Site::gate_up, 0, gate_up},
+                                                         {"down_proj", Site::down, 0, config.hidden}}
+                               : std::vector<Projection>{{"q_proj", Site::qkv, 0, q},
+                                                         {"k_proj", Site::qkv, q, kv},
+                                                         {"v_proj", Site::qkv, q + kv, kv},
+                                                         {"o_proj", Site::output, 0, config.hidden},
+                                                         {"gate_proj", Site::gate_up, 0, config.intermediate},
+                                                         {"up_proj", Site::gate_up, config.intermediate, config.intermediate},
+                                                         {"down_proj", Site::down, 0, config.hidden}}) {}
 
 namespace {
 
@@ -30,6 +34,24 @@ void require(bool holds, const char* field, double value, const std::string& exp
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   throw EngineError("bad_shape", std::string("model configuration: ") + field + " is " + text + ", expected " + expected);
+}
+
+void validate_layers(const ModelConfig& config) {
+  require(static_cast<int>(config.windows.size()) == config.layers, "windows' length",
+          static_cast<double>(config.windows.size()), std::to_string(config.layers) + " (num_hidden_layers)");
+  require(static_cast<int>(config.layer_ropes.size()) == config.layers, "layer_ropes' length",
+          static_cast<double>(config.layer_ropes.size()), std::to_string(config.layers) + " (num_hidden_layers)");
+  const int ropes = static_cast<int>(config.ropes.size());
+  for (int window : config.windows) require(window >= 0, "a window", window, "at least 0");
+  for (int rope : config.layer_ropes) {
+    require(rope >= -1 && rope < ropes, "a layer's rope", rope, "-1 or one of " + std::to_string(ropes));
+  }
+  for (const Rope& rope : config.ropes) {
+    const int turned = 2 * static_cast<int>(rope.inverse_frequencies.size());
+    require(turned <= config.head_dim, "inverse_frequencies' length", turned / 2,
+            "at most " + std::to_string(config.head_dim / 2) + " (head_dim / 2)");
+    require(rope.factor > 0 && std::isfinite(rope.factor), "a rope's factor", rope.factor, "a positive number");
+  }
 }
 
 }  // namespace
@@ -55,8 +77,9 @@ void validate(const ModelConfig& config) {
           "heads × head_dim of at most " + std::to_string(most));
   require(config.rms_epsilon > 0 && std::isfinite(config.rms_epsilon), "rms_norm_eps", config.rms_epsilon,
           "a positive number");
-  require(static_cast<int>(config.inverse_frequencies.size()) == config.head_dim / 2, "inverse_frequencies' length",
-          static_cast<double>(config.inverse_frequencies.size()), std::to_string(config.head_dim / 2) + " (head_dim / 2)");
+  require(config.query_scalar > 0 && std::isfinite(config.query_scalar), "query_scalar", config.query_scalar,
+          "a positive number");
+  validate_layers(config);
 }
 
 void ValueHeadOffsets::add(Parameters& parameters, const std::string& prefix, int hidden) {
@@ -64,31 +87,32 @@ void ValueHeadOffsets::add(Parameters& parameters, const std::string& prefix, in
   bias = parameters.add(prefix + "score.bias", {1});
 }
 
-void RopeTable::ensure(int positions, const std::vector<float>& inverse_frequencies) {
+void RopeTable::ensure(int positions, const Rope& rope) {
   if (positions <= positions_) return;
   const int wanted = std::max(positions, std::max(256, 2 * positions_));
-  const size_t half = inverse_frequencies.size();
+  const size_t half = rope.inverse_frequencies.size();
+  turned_ = static_cast<int>(2 * half);
   cosine_.resize(wanted * half);
   sine_.resize(wanted * half);
   for (int position = positions_; position < wanted; position++) {
     for (size_t i = 0; i < half; i++) {
       // The angle is rounded to float32 first, as in the reference implementation; far positions depend on it.
-      const double angle = static_cast<float>(position) * inverse_frequencies[i];
-      cosine_[position * half + i] = static_cast<float>(std::cos(angle));
-      sine_[position * half + i] = static_cast<float>(std::sin(angle));
+      const double angle = static_cast<float>(position) * rope.inverse_frequencies[i];
+      cosine_[position * half + i] = static_cast<float>(std::cos(angle)) * rope.factor;
+      sine_[position * half + i] = static_cast<float>(std::sin(angle)) * rope.factor;
     }
   }
   positions_ = wanted;
 }
 
 Model::Model(std::string name_, const ModelConfig& config_)
-    : name(std::move(name_)), config((validate(config_), config_)), shape(config_) {
+    : name(std::move(name_)), config((validate(config_), config_)), shape(config_), ropes(config_.ropes.size()) {
   add_parameters(true);
 }
 
 Model::Model(std::string name_, const ModelConfig& config_, const std::vector<StoredTensor>& tensors,
              const Machine& machine)
-    : name(std::move(name_)), config((validate(config_), config_)), shape(config_) {
+    : name(std::move(name_)), config((validate(config_), config_)), shape(config_), ropes(config_.ropes.size()) {
   add_parameters(false);
   pack_frozen(tensors, machine);
 }
@@ -135,7 +159,14 @@ void Model::add_layer(int layer, bool with_matrices) {
     at.q_norm = parameters.add(prefix + "self_attn.q_norm.weight", {config.head_dim});
     at.k_norm = parameters.add(prefix + "self_attn.k_norm.weight", {config.head_dim});
   }
-  at.post_norm = parameters.add(prefix + "post_attention_layernorm.weight", {config.hidden});
+  const auto norm = [&](const char* name) { return parameters.add(prefix + name + ".weight", {config.hidden}); };
+  if (config.normed_outputs) {
+    at.attention_output_norm = norm("post_attention_layernorm");
+    at.middle_norm = norm("pre_feedforward_layernorm");
+    at.mlp_output_norm = norm("post_feedforward_layernorm");
+  } else {
+    at.middle_norm = norm("post_attention_layernorm");
+  }
   layers.push_back(at);
 }
 

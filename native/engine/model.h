@@ -15,7 +15,7 @@ enum class Site : uint8_t { qkv, output, gate_up, down };
 constexpr int site_count = 4;
 
 struct Projection {
-  const char* name;  // q_proj
+  const char* name;  // q_proj, or qkv_proj of a model whose projections are fused
   Site site;
   int offset, width;  // columns of the site's output
 };
@@ -34,7 +34,9 @@ void validate(const ModelConfig& config);
 // Offsets into Parameters; -1 if the variant has no such tensor.
 struct LayerOffsets {
   ptrdiff_t product[site_count];
-  ptrdiff_t qkv_bias = -1, q_norm = -1, k_norm = -1, input_norm = -1, post_norm = -1;
+  ptrdiff_t qkv_bias = -1, q_norm = -1, k_norm = -1;
+  ptrdiff_t input_norm = -1, middle_norm = -1;               // before attention and before the MLP
+  ptrdiff_t attention_output_norm = -1, mlp_output_norm = -1;  // after them
 };
 
 // A critic's head in its Parameters: value = weight·x + bias, named as in transformers' token classifiers.
@@ -44,15 +46,17 @@ struct ValueHeadOffsets {
   void add(Parameters& parameters, const std::string& prefix, int hidden);
 };
 
-// cos and sin of every position used so far, [positions × head_dim / 2].
+// cos and sin of every position used so far, [positions × frequencies].
 class RopeTable {
  public:
-  void ensure(int positions, const std::vector<float>& inverse_frequencies);
+  void ensure(int positions, const Rope& rope);
   const float* cosine() const { return cosine_.data(); }
   const float* sine() const { return sine_.data(); }
+  // Dimensions of a head.
+  int turned() const { return turned_; }
 
  private:
-  int positions_ = 0;
+  int positions_ = 0, turned_ = 0;
   std::vector<float> cosine_, sine_;
 };
 
@@ -89,6 +93,8 @@ class Model {
   const PackedMatrix& backward_matrix(int layer, Site site) const { return backward_.sites[index(layer, site)]; }
   const PackedMatrix& forward_head() const { return forward_.head; }
   const PackedMatrix& backward_head() const { return backward_.head; }
+  // What the norm whose weights are at `offset` multiplies by.
+  NormWeights norm(ptrdiff_t offset) const { return {parameters.weights() + offset, config.norm_offset}; }
   size_t bytes() const;
   // Of packed copies for both passes that do not exist yet.
   size_t unpacked_bytes() const;
@@ -100,7 +106,7 @@ class Model {
   std::vector<LayerOffsets> layers;
   ptrdiff_t embedding = 0, final_norm = 0, head = -1;  // head = embedding if tied, -1 for a critic
   ValueHeadOffsets value_head;
-  RopeTable rope;
+  std::vector<RopeTable> ropes;
   std::shared_ptr<const TokenBytes> token_bytes;  // null until set; shared by models with the same bytes
 
  private:

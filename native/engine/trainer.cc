@@ -72,7 +72,7 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
   fill(batch_, chunk);
   activations_.prepare(model, batch_, kept_of_layers(model, batch_.rows(), backward));
   GroupAttention attention(machine_, model, batch_.groups, batch_.continuations, batch_.rows());
-  const Attend attend = [&](int, LayerActivations& layer) { attention.forward(layer, backward); };
+  const Attend attend = [&](int index, LayerActivations& layer) { attention.forward(index, layer, backward); };
   forward_layers(machine_, model, batch_, activations_, attend);
   if (backward) scratch_.reserve_stream(model, batch_);
   float* d_stream = backward ? scratch_.d_stream.data() : nullptr;
@@ -83,8 +83,8 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
   }
   if (!backward) return;
   backward_layers(machine_, model, batch_, activations_, scratch_, attend,
-                  [&](int, LayerActivations& layer, const float* d_attended, float* d_qkv) {
-                    attention.backward(layer, d_attended, d_qkv);
+                  [&](int index, LayerActivations& layer, const float* d_attended, float* d_qkv) {
+                    attention.backward(index, layer, d_attended, d_qkv);
                   });
 }
 

@@ -46,6 +46,8 @@ struct LayerActivations {
   AlignedBuffer<float> attended, log_sum_exp;
   AlignedBuffer<float> middle, normed_middle, middle_rms;
   AlignedBuffer<float> gate_up, activated;
+  // Only with norms of outputs: what attention and MLP compute, before its norm.
+  AlignedBuffer<float> attention_output, attention_output_rms, mlp_output, mlp_output_rms;
   AlignedBuffer<float> low[site_count];  // adapters' x·Aᵀ
   size_t bytes() const;
 };
@@ -67,6 +69,8 @@ class Activations {
   // [kept rows × hidden]
   float* output() { return output_.data(); }
   float* kept_attended() { return kept_attended_.data(); }
+  // [rows × hidden], only with norms of outputs: an output after its norm.
+  float* normed_output() { return normed_output_.data(); }
   int low_stride(Site site) const { return low_stride_[static_cast<int>(site)]; }
   size_t bytes() const;
   // Floats per row of a forward pass that keeps all activations.
@@ -78,7 +82,7 @@ class Activations {
   int low_stride_[site_count] = {};
   std::vector<LayerActivations> layers_;
   std::vector<AlignedBuffer<float>> inputs_;  // of each layer
-  AlignedBuffer<float> output_, kept_attended_;
+  AlignedBuffer<float> output_, kept_attended_, normed_output_;
 };
 
 // Fills `attended` (and log_sum_exp if a backward pass follows) from qkv.
@@ -96,7 +100,7 @@ void recompute_layer(const Machine& machine, Model& model, const RowBatch& batch
 
 // Buffers of a backward pass, reused between calls.
 struct BackwardScratch {
-  AlignedBuffer<float> d_stream, d_wide, d_narrow, d_low, thread_sums, head_rows, spare;
+  AlignedBuffer<float> d_stream, d_wide, d_narrow, d_output, d_low, thread_sums, head_rows, spare;
   // Allocates the gradient that backward_layers takes. As large as `spare`, because they swap.
   void reserve_stream(const Model& model, const RowBatch& batch);
   size_t bytes() const;
@@ -109,11 +113,13 @@ void backward_layers(const Machine& machine, Model& model, const RowBatch& batch
                      BackwardScratch& scratch, const Attend& again, const AttendBackward& attend);
 
 // y = rms_norm(x)·w over rows, split between threads.
-void norm_rows(const Machine& machine, const float* x, const float* w, float* y, float* inverse_rms, int rows,
+void norm_rows(const Machine& machine, const float* x, NormWeights w, float* y, float* inverse_rms, int rows,
                int width, float epsilon);
 
 struct NormBackward {
-  const float *dy, *x, *w, *inverse_rms;
+  const float *dy, *x;
+  NormWeights w;
+  const float* inverse_rms;
   float* dx;  // added to
   float* dw;  // added to for the model's own rows
   int width;

@@ -65,7 +65,7 @@ void ValueHead::run(const Machine& machine, Model& model, const TrainingBatch& b
   sums_.assign(rows, {});
   normed_.resize(static_cast<size_t>(rows) * hidden);
   inverse_rms_.resize(rows);
-  norm_rows(machine, stream, model.parameters.weights() + model.final_norm, normed_.data(), inverse_rms_.data(), rows,
+  norm_rows(machine, stream, model.norm(model.final_norm), normed_.data(), inverse_rms_.data(), rows,
             hidden, model.config.rms_epsilon);
   for (const Segment& segment : batch.kept_segments) evaluate(machine, model, batch, segment, loss);
   add_up(sums_, batch, model, result);

@@ -2,7 +2,8 @@
 //
 // Scores of a band of queries against all their keys are stored completely (without online rescaling), and keys are
 // summed in order of position. A query's output therefore has the same bits alone (decoding) and among others, and
-// whether its keys are in the shared prefix or in its own span.
+// whether its keys are in the shared prefix or in its own span. Keys before a query's window have the weight zero, which
+// leaves a sum as it is, so these bits do not depend on how many of them a band reads.
 #pragma once
 #include "rowwise.h"
 #include "scores.h"
@@ -55,18 +56,18 @@ static void pack_all_keys(const Keys& keys, bool value, float* to) {
     pack_key_panel(keys, value, first, to + static_cast<ptrdiff_t>(first) * keys.head_dim);
 }
 
-// Rows of scores of a band of queries: scores[r·pitch + j] belongs to row a + r·a_row and key j < visible.
+// Rows of scores of a band of queries: scores[r·pitch + j] belongs to row a + r·a_row and key from <= j < visible.
 struct ScoreBand {
   const float* a;
   ptrdiff_t a_row;
-  int rows, visible;
+  int rows, from, visible;  // from: a multiple of `panel`
   float* scores;
   int pitch;
 };
 
 // The backward pass's a·(key or value), in any order of summation. `packed` holds all keys.
 static void products_with_keys(int head_dim, const ScoreBand& band, const float* packed) {
-  for (int first = 0; first < band.visible; first += panel)
+  for (int first = band.from; first < band.visible; first += panel)
     for_each_tile(band.rows, [&](int top, int height) {
       packed_tile<Float32>(height, 1)({band.a + top * band.a_row, band.a_row, 1,
                                        packed + static_cast<ptrdiff_t>(first) * head_dim, panel, 0, head_dim,
@@ -77,8 +78,8 @@ static void products_with_keys(int head_dim, const ScoreBand& band, const float*
 
 // q·kᵀ of the forward pass. `packed` holds all keys, or has space for one panel if `on_the_way`.
 static void score(const Keys& keys, const ScoreBand& band, float* packed, bool on_the_way) {
-  if (band.rows == 1) return score_one(keys, band.a, band.visible, band.scores);
-  for (int first = 0; first < band.visible; first += panel) {
+  if (band.rows == 1) return score_one(keys, band.a, band.from, band.visible, band.scores);
+  for (int first = band.from; first < band.visible; first += panel) {
     float* b = on_the_way ? packed : packed + static_cast<ptrdiff_t>(first) * keys.head_dim;
     if (on_the_way) pack_key_panel(keys, false, first, b);
     for (int row = 0; row < band.rows; row += score_rows)
@@ -88,11 +89,23 @@ static void score(const Keys& keys, const ScoreBand& band, float* packed, bool o
   }
 }
 
-// e^(x − shift) of the first `visible`, zero up to `width`; returns the sum. Lanes are by position, so the sum does not
-// depend on width.
-TROUPE_INLINE float exponentials(float* x, int visible, int width, float shift) {
+// Of the keys that a band reads, one query sees those from `from` to `visible`.
+struct Sight {
+  int from, visible;
+};
+
+// The first key that a query sees which sees none from `visible` on, and the multiple of `panel` below it.
+TROUPE_INLINE int first_seen(int visible, int window) { return window > 0 && window < visible ? visible - window : 0; }
+TROUPE_INLINE int first_read(int visible, int window) { return first_seen(visible, window) / panel * panel; }
+
+// e^(x − shift) of what is seen, zero in the rest of [from, width); returns the sum. Lanes are by position, so the sum
+// depends neither on `from` nor on `width`.
+TROUPE_INLINE float exponentials(float* x, Sight seen, int from, int width, float shift) {
   Vector total{};
-  int i = 0;
+  int i = from;
+  for (; i + lanes <= seen.from; i += lanes) store(x + i, Vector{});
+  for (int j = i; j < seen.from; ++j) x[j] = -__builtin_inff();
+  const int visible = seen.visible;
   for (; i + lanes <= visible; i += lanes) {
     const Vector e = exponential(load(x + i) - shift);
     store(x + i, e);
@@ -116,11 +129,12 @@ TROUPE_INLINE void copy_scaled(const float* from, float* to, float scale, int n)
 // Σ_j weights[r][j]·(row j) over the spans' keys or values: the prefix first, then resumed over the own keys.
 static void weighted_rows(const Keys& keys, bool value, const ScoreBand& band, float* out, ptrdiff_t out_row) {
   const KeySpan &prefix = keys.prefix, &own = keys.own;
-  const int before = smaller(prefix.count, band.visible);
-  plain_product({band.scores, band.pitch, 1, band.rows, value ? prefix.v : prefix.k, prefix.stride, before, out, out_row,
-                 keys.head_dim, Into::write});
-  plain_product({band.scores + before, band.pitch, 1, band.rows, value ? own.v : own.k, own.stride,
-                 band.visible - before, out, out_row, keys.head_dim, Into::resume});
+  const int before = smaller(prefix.count, band.visible), first = smaller(band.from, before);
+  plain_product({band.scores + first, band.pitch, 1, band.rows, (value ? prefix.v : prefix.k) + first * prefix.stride,
+                 prefix.stride, before - first, out, out_row, keys.head_dim, Into::write});
+  const int skipped = band.from > before ? band.from - before : 0;
+  plain_product({band.scores + before + skipped, band.pitch, 1, band.rows, (value ? own.v : own.k) + skipped * own.stride,
+                 own.stride, band.visible - before - skipped, out, out_row, keys.head_dim, Into::resume});
 }
 
 static size_t attention_scratch(int queries, int keys, int head_dim) {
@@ -156,15 +170,16 @@ static void attention(const AttentionBlock& block, float* scratch) {
   const int hidden = keys.count() - block.queries + 1;  // keys visible to query 0
   if (!on_the_way) pack_all_keys(keys, false, s.keys);
   for_each_tile(block.queries, [&](int first, int rows) {
-    const ScoreBand band{s.queries, s.query_pitch, rows, hidden + first + rows - 1, s.scores, s.pitch};
+    const int from = first_read(hidden + first, block.window);
+    const ScoreBand band{s.queries, s.query_pitch, rows, from, hidden + first + rows - 1, s.scores, s.pitch};
     scale_queries(block, first, rows, s);
     score(keys, band, s.keys, on_the_way);
     float inverse_totals[max_rows];
     for (int r = 0; r < rows; ++r) {
       float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
-      const int visible = hidden + first + r;
-      const float max = largest(row, visible);
-      const float total = exponentials(row, visible, band.visible, max);
+      const int visible = hidden + first + r, seen = first_seen(visible, block.window);
+      const float max = largest(row + seen, visible - seen);
+      const float total = exponentials(row, {seen, visible}, from, band.visible, max);
       inverse_totals[r] = 1.0f / total;
       if (block.log_sum_exp) block.log_sum_exp[first + r] = max + __builtin_logf(total);
     }
@@ -189,13 +204,14 @@ TROUPE_INLINE void softmax_gradient(const float* p, float* dp, int width, float 
 // to[j] += Σ_r weights[r][j]·rows[r] for the keys of both spans (dV with P and dO, dK with dS and Q).
 static void add_to_keys(const ScoreBand& weights, int prefix_count, const float* rows, ptrdiff_t stride, float* prefix,
                         ptrdiff_t prefix_stride, float* own, ptrdiff_t own_stride, int head_dim) {
-  const int before = smaller(prefix_count, weights.visible);
-  if (prefix && before)
-    plain_product({weights.scores, 1, weights.pitch, before, rows, stride, weights.rows, prefix, prefix_stride, head_dim,
-                   Into::add});
-  if (own && weights.visible > before)
-    plain_product({weights.scores + before, 1, weights.pitch, weights.visible - before, rows, stride, weights.rows, own,
-                   own_stride, head_dim, Into::add});
+  const int before = smaller(prefix_count, weights.visible), first = smaller(weights.from, before);
+  if (prefix && before > first)
+    plain_product({weights.scores + first, 1, weights.pitch, before - first, rows, stride, weights.rows,
+                   prefix + first * prefix_stride, prefix_stride, head_dim, Into::add});
+  const int skipped = weights.from > before ? weights.from - before : 0, begin = before + skipped;
+  if (own && weights.visible > begin)
+    plain_product({weights.scores + begin, 1, weights.pitch, weights.visible - begin, rows, stride, weights.rows,
+                   own + skipped * own_stride, own_stride, head_dim, Into::add});
 }
 
 static void attention_backward(const AttentionBlock& block, const AttentionGradient& d, float* scratch) {
@@ -206,18 +222,21 @@ static void attention_backward(const AttentionBlock& block, const AttentionGradi
   pack_all_keys(keys, true, s.values);
   for (int first = 0; first < block.queries; first += backward_rows) {
     const int rows = smaller(backward_rows, block.queries - first), visible = hidden + first + rows - 1;
+    const int from = first_read(hidden + first, block.window);
     const float* d_out = d.d_out + first * block.out_stride;
     const float* out = block.out + first * block.out_stride;
-    const ScoreBand p{s.queries, s.query_pitch, rows, visible, s.scores, s.pitch};
-    const ScoreBand dp{d_out, block.out_stride, rows, visible, s.gradients, s.pitch};
+    const ScoreBand p{s.queries, s.query_pitch, rows, from, visible, s.scores, s.pitch};
+    const ScoreBand dp{d_out, block.out_stride, rows, from, visible, s.gradients, s.pitch};
     scale_queries(block, first, rows, s);
     products_with_keys(width, p, s.keys);
     products_with_keys(width, dp, s.values);
     for (int r = 0; r < rows; ++r) {
       float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
-      exponentials(row, hidden + first + r, visible, block.log_sum_exp[first + r]);
+      const int last = hidden + first + r;
+      exponentials(row, {first_seen(last, block.window), last}, from, visible, block.log_sum_exp[first + r]);
       const float mean = dot(d_out + r * block.out_stride, out + r * block.out_stride, width);
-      softmax_gradient(row, s.gradients + static_cast<ptrdiff_t>(r) * s.pitch, visible, mean, block.scale);
+      float* gradients = s.gradients + static_cast<ptrdiff_t>(r) * s.pitch;
+      softmax_gradient(row + from, gradients + from, visible - from, mean, block.scale);
     }
     add_to_keys(p, keys.prefix.count, d_out, block.out_stride, d.dv_prefix, keys.prefix.stride, d.dv_own,
                 keys.own.stride, width);

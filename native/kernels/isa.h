@@ -52,6 +52,8 @@ struct RowKernels {
   decltype(Kernels::rms_norm_backward) rms_norm_backward;
   decltype(Kernels::swiglu) swiglu;
   decltype(Kernels::swiglu_backward) swiglu_backward;
+  decltype(Kernels::geglu) geglu;
+  decltype(Kernels::geglu_backward) geglu_backward;
   decltype(Kernels::rotate) rotate;
   decltype(Kernels::attention_scratch) attention_scratch;
   decltype(Kernels::attention) attention;

@@ -55,6 +55,8 @@ Kernels table(const char* name) {
           Rows.rms_norm_backward,
           Rows.swiglu,
           Rows.swiglu_backward,
+          Rows.geglu,
+          Rows.geglu_backward,
           Rows.rotate,
           Rows.attention_scratch,
           Rows.attention,

@@ -33,7 +33,8 @@ struct KeySpan {
   int count = 0;
 };
 
-// One head of one run of queries. Query i sees the whole prefix and own keys 0 .. own.count - queries + i.
+// One head of one run of queries. Query i sees the whole prefix and own keys 0 .. own.count - queries + i; with a window,
+// only the last `window` of these keys.
 //   training: prompt  → prefix empty, own = the prompt's rows
 //             continuation → prefix = the prompt's rows (one copy for all K), own = the continuation's rows
 //   decoding: queries = 1, prefix = the shared prompt's cache, own = the sequence's cache
@@ -42,6 +43,7 @@ struct AttentionBlock {
   ptrdiff_t q_stride = 0;
   int queries = 0, head_dim = 0;
   float scale = 1.0f;
+  int window = 0;  // 0: all
   KeySpan prefix, own;
   float* out = nullptr;  // [queries × head_dim], rows out_stride apart
   ptrdiff_t out_stride = 0;
@@ -53,6 +55,12 @@ struct AttentionGradient {
   const float* d_out = nullptr;  // strides as `out`
   float* dq = nullptr;           // strides as `q`
   float *dk_prefix = nullptr, *dv_prefix = nullptr, *dk_own = nullptr, *dv_own = nullptr;
+};
+
+// A norm multiplies by offset + values[i].
+struct NormWeights {
+  const float* values;
+  float offset;
 };
 
 struct AdamStep {
@@ -90,20 +98,23 @@ struct Kernels {
 
   // --- row-wise pieces (single-threaded; callers split the rows) ------------------------------------------------
   // y = x / rms(x) · w; inverse_rms[rows] is kept for the backward pass.
-  void (*rms_norm)(const float* x, const float* w, float* y, float* inverse_rms, int rows, int width, float epsilon);
+  void (*rms_norm)(const float* x, NormWeights w, float* y, float* inverse_rms, int rows, int width, float epsilon);
   // dx += …, dw += … (dw may be null for frozen weights).
-  void (*rms_norm_backward)(const float* dy, const float* x, const float* w, const float* inverse_rms, float* dx,
+  void (*rms_norm_backward)(const float* dy, const float* x, NormWeights w, const float* inverse_rms, float* dx,
                             float* dw, int rows, int width);
   // out = silu(gate)·up with gate_up [rows × 2·width] = [gate | up].
   void (*swiglu)(const float* gate_up, float* out, int rows, int width);
   void (*swiglu_backward)(const float* gate_up, const float* d_out, float* d_gate_up, int rows, int width);
-  // Rotates heads in place, Hugging Face pairing (i, i + head_dim/2). cosine, sine: [positions × head_dim/2].
-  // sign = +1 forward, -1 for the gradient. Row r holds `heads` heads and starts at x + r·stride.
+  // out = gelu(gate)·up, with the gelu that is approximated by tanh.
+  void (*geglu)(const float* gate_up, float* out, int rows, int width);
+  void (*geglu_backward)(const float* gate_up, const float* d_out, float* d_gate_up, int rows, int width);
+  // Rotates the first `turned` dimensions of heads in place, Hugging Face pairing (i, i + turned/2). cosine, sine:
+  // [positions × turned/2]. sign = +1 forward, -1 for the gradient. Row r holds `heads` heads and starts at x + r·stride.
   void (*rotate)(float* x, ptrdiff_t stride, const int32_t* positions, const float* cosine, const float* sine,
-                 int rows, int heads, int head_dim, float sign);
+                 int rows, int heads, int head_dim, int turned, float sign);
   size_t (*attention_scratch)(int queries, int keys, int head_dim);  // floats needed by the three functions below
   void (*attention)(const AttentionBlock&, float* scratch);
-  // Blocks of one query each that share head_dim and prefix: decoding a group with one prompt. `scratch` as for `count`
+  // Blocks of one query each that share head_dim, prefix and window: decoding a group with one prompt. `scratch` as for `count`
   // queries and the most keys of any block. Each gets the same bits as from `attention`.
   void (*attention_group)(const AttentionBlock* blocks, int count, float* scratch);
   void (*attention_backward)(const AttentionBlock&, const AttentionGradient&, float* scratch);

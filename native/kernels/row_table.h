@@ -6,7 +6,8 @@
 
 namespace troupe::TROUPE_ISA {
 
-const RowKernels rows = {rms_norm,           rms_norm_backward, swiglu,           swiglu_backward,  rotate,
+const RowKernels rows = {rms_norm,           rms_norm_backward, gated<Silu>,      gated_backward<Silu>,
+                         gated<GeluTanh>,    gated_backward<GeluTanh>,            rotate,
                          attention_scratch,  attention,         attention_group,  attention_backward, add,
                          add_scaled,         sum_of_squares,    summarize_logits, softmax_scaled,   softmax_sloped,     adam};
 

@@ -5,7 +5,7 @@
 
 namespace troupe::TROUPE_ISA {
 
-static void rms_norm(const float* x, const float* w, float* y, float* inverse_rms, int rows, int width, float epsilon) {
+static void rms_norm(const float* x, NormWeights w, float* y, float* inverse_rms, int rows, int width, float epsilon) {
   for (int r = 0; r < rows; ++r, x += width, y += width) {
     Vector squares{};
     for_each_vector(width, [&](size_t i, auto get, auto) {
@@ -14,20 +14,24 @@ static void rms_norm(const float* x, const float* w, float* y, float* inverse_rm
     });
     const float inverse = 1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(width) + epsilon);
     if (inverse_rms) inverse_rms[r] = inverse;
-    for_each_vector(width, [&](size_t i, auto get, auto put) { put(y + i, get(x + i) * inverse * get(w + i)); });
+    for_each_vector(width, [&](size_t i, auto get, auto put) {
+      put(y + i, get(x + i) * inverse * (get(w.values + i) + w.offset));
+    });
   }
 }
 
 // dx = s·(dy·w) − x·s³·mean(dy·w·x), with s = inverse_rms.
-static void rms_norm_backward(const float* dy, const float* x, const float* w, const float* inverse_rms, float* dx,
+static void rms_norm_backward(const float* dy, const float* x, NormWeights w, const float* inverse_rms, float* dx,
                               float* dw, int rows, int width) {
   for (int r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
     const float s = inverse_rms[r];
     Vector products{};
-    for_each_vector(width, [&](size_t i, auto get, auto) { products += get(dy + i) * get(w + i) * get(x + i); });
+    for_each_vector(width, [&](size_t i, auto get, auto) {
+      products += get(dy + i) * (get(w.values + i) + w.offset) * get(x + i);
+    });
     const float back = sum(products) / static_cast<float>(width) * s * s * s;
     for_each_vector(width, [&](size_t i, auto get, auto put) {
-      put(dx + i, get(dx + i) + (get(dy + i) * get(w + i) * s - get(x + i) * back));
+      put(dx + i, get(dx + i) + (get(dy + i) * (get(w.values + i) + w.offset) * s - get(x + i) * back));
     });
     if (!dw) continue;
     for_each_vector(width, [&](size_t i, auto get, auto put) {
@@ -38,31 +42,46 @@ static void rms_norm_backward(const float* dy, const float* x, const float* w, c
 
 TROUPE_INLINE Vector sigmoid(Vector x) { return 1.0f / (1.0f + exponential(-x)); }
 
-static void swiglu(const float* gate_up, float* out, int rows, int width) {
+// Activations are x·sigmoid(inner(x)); slope is the derivative of inner.
+struct Silu {
+  TROUPE_INLINE Vector inner(Vector x) { return x; }
+  TROUPE_INLINE Vector slope(Vector) { return splat(1.0f); }
+};
+
+// ½·x·(1 + tanh(u)) = x·sigmoid(2u), u = √(2/π)·(x + 0.044715·x³) (GELU, arXiv:1606.08415, section 2).
+struct GeluTanh {
+  static constexpr float scale = 1.5957691216057308f;  // 2·√(2/π)
+  TROUPE_INLINE Vector inner(Vector x) { return x * scale * (x * x * 0.044715f + 1.0f); }
+  TROUPE_INLINE Vector slope(Vector x) { return scale * (x * x * (3 * 0.044715f) + 1.0f); }
+};
+
+template <class Activation>
+static void gated(const float* gate_up, float* out, int rows, int width) {
   for (int r = 0; r < rows; ++r, gate_up += 2 * static_cast<ptrdiff_t>(width), out += width) {
     const float* up = gate_up + width;
     for_each_vector(width, [&](size_t i, auto get, auto put) {
       const Vector gate = get(gate_up + i);
-      put(out + i, gate * sigmoid(gate) * get(up + i));
+      put(out + i, gate * sigmoid(Activation::inner(gate)) * get(up + i));
     });
   }
 }
 
-static void swiglu_backward(const float* gate_up, const float* d_out, float* d_gate_up, int rows, int width) {
+template <class Activation>
+static void gated_backward(const float* gate_up, const float* d_out, float* d_gate_up, int rows, int width) {
   const ptrdiff_t both = 2 * static_cast<ptrdiff_t>(width);
   for (int r = 0; r < rows; ++r, gate_up += both, d_gate_up += both, d_out += width) {
     for_each_vector(width, [&](size_t i, auto get, auto put) {
       const Vector gate = get(gate_up + i), up = get(gate_up + width + i), d = get(d_out + i);
-      const Vector s = sigmoid(gate);
-      put(d_gate_up + i, d * up * s * (1.0f + gate * (1.0f - s)));
+      const Vector s = sigmoid(Activation::inner(gate));
+      put(d_gate_up + i, d * up * s * (1.0f + gate * (1.0f - s) * Activation::slope(gate)));
       put(d_gate_up + width + i, d * gate * s);
     });
   }
 }
 
 static void rotate(float* x, ptrdiff_t stride, const int32_t* positions, const float* cosine, const float* sine,
-                   int rows, int heads, int head_dim, float sign) {
-  const int half = head_dim / 2;
+                   int rows, int heads, int head_dim, int turned, float sign) {
+  const int half = turned / 2;
   for (int r = 0; r < rows; ++r, x += stride) {
     const float* cos_row = cosine + static_cast<ptrdiff_t>(positions[r]) * half;
     const float* sin_row = sine + static_cast<ptrdiff_t>(positions[r]) * half;

@@ -122,9 +122,13 @@ static void score_span(const float* query, const KeySpan& span, int count, int h
                count - j);
 }
 
-// One query against the first `visible` keys.
-static void score_one(const Keys& keys, const float* query, int visible, float* scores) {
-  const auto run = [&](const KeySpan& span, int count, float* to) {
+// One query against the keys from `from` to `visible`.
+static void score_one(const Keys& keys, const float* query, int from, int visible, float* scores) {
+  const auto run = [&](KeySpan span, int begin, int end, float* to) {
+    if (begin >= end) return;
+    span.k += begin * span.stride;
+    const int count = end - begin;
+    to += begin;
     if (keys.head_dim == lanes) return score_span<1>(query, span, count, keys.head_dim, to);
     if (keys.head_dim == 2 * lanes) return score_span<2>(query, span, count, keys.head_dim, to);
     if (keys.head_dim == 4 * lanes) return score_span<4>(query, span, count, keys.head_dim, to);
@@ -132,8 +136,8 @@ static void score_one(const Keys& keys, const float* query, int visible, float* 
     score_span<0>(query, span, count, keys.head_dim, to);
   };
   const int before = smaller(keys.prefix.count, visible);
-  run(keys.prefix, before, scores);
-  run(keys.own, visible - before, scores + before);
+  run(keys.prefix, from, before, scores);
+  run(keys.own, from > before ? from - before : 0, visible - before, scores + before);
 }
 
 }  // namespace troupe::TROUPE_ISA

@@ -29,7 +29,9 @@ inline ModelConfig tiny_config() {
   config.head_dim = 4;
   config.max_positions = 64;
   config.tied_embeddings = true;
-  config.inverse_frequencies = {1.0f, 0.1f};
+  config.query_scalar = 4;
+  config.ropes = {{{1.0f, 0.1f}}};
+  config.layer_ropes = config.windows = {0, 0};
   return config;
 }
 
@@ -39,15 +41,36 @@ inline std::vector<Variant> variants() {
                            {"llama, untied", tiny_config()},
                            {"qwen2: bias", tiny_config()},
                            {"qwen3: query/key norm, wide heads", tiny_config()},
-                           {"one key/value head, bias and norm", tiny_config()}};
+                           {"one key/value head, bias and norm", tiny_config()},
+                           {"mistral: windows", tiny_config()},
+                           {"smollm3: a layer without positions", tiny_config()},
+                           {"phi3: fused projections, a part of the heads turned", tiny_config()},
+                           {"gemma3", tiny_config()}};
   all[1].config.tied_embeddings = false;
   all[1].config.kv_heads = 4;
   all[2].config.qkv_bias = true;
   all[3].config.qk_norm = true;
   all[3].config.head_dim = 6;
-  all[3].config.inverse_frequencies = {1.0f, 0.3f, 0.05f};
+  all[3].config.ropes = {{{1.0f, 0.3f, 0.05f}}};
   all[4].config.kv_heads = 1;
   all[4].config.qkv_bias = all[4].config.qk_norm = true;
+  all[5].config.windows = {5, 3};
+  all[6].config.layer_ropes = {0, -1};
+  ModelConfig& phi = all[7].config;
+  phi.fused = true;
+  phi.head_dim = 6;
+  phi.query_scalar = 6;
+  phi.ropes[0].factor = 1.2f;
+  phi.windows = {4, 4};
+  ModelConfig& gemma = all[8].config;
+  gemma.norm_offset = 0.125f;  // Gemma's is 1; weights are near 1 here, and steeper losses have no exact differences
+  gemma.query_scalar = 7;
+  gemma.embedding_scale = 2;
+  gemma.activation = Activation::gelu_tanh;
+  gemma.qk_norm = gemma.normed_outputs = true;
+  gemma.ropes = {{{1.0f, 0.1f}}, {{1.0f, 0.02f}}};
+  gemma.layer_ropes = {0, 1};
+  gemma.windows = {6, 0};
   all[4].config.tied_embeddings = false;
   return all;
 }
@@ -64,6 +87,17 @@ inline void fill_random(Engine& engine, const std::string& policy, uint64_t seed
     }
     engine.write_tensor(policy, TensorKind::weight, info.name, values.data(), n);
   }
+}
+
+// The names of projections in a model that fuses them.
+inline std::vector<std::string> targets_of(const ModelConfig& config, const std::vector<std::string>& names) {
+  if (!config.fused) return names;
+  std::vector<std::string> fused;
+  for (const std::string& name : names) {
+    const bool reads = name == "q_proj" || name == "k_proj" || name == "v_proj";
+    fused.push_back(reads ? "qkv_proj" : name == "gate_proj" || name == "up_proj" ? "gate_up_proj" : name);
+  }
+  return fused;
 }
 
 inline size_t size_of(const TensorInfo& info) {

@@ -35,7 +35,11 @@ void check_configurations(Report& report) {
   refuses("vocab_size is 0", [](ModelConfig& c) { c.vocab = 0; });
   refuses("num_key_value_heads is 3", [](ModelConfig& c) { c.kv_heads = 3; });
   refuses("head_dim is 5", [](ModelConfig& c) { c.head_dim = 5; });
-  refuses("inverse_frequencies", [](ModelConfig& c) { c.inverse_frequencies.pop_back(); });
+  refuses("inverse_frequencies", [](ModelConfig& c) { c.ropes[0].inverse_frequencies.push_back(1); });
+  refuses("windows' length is 1", [](ModelConfig& c) { c.windows.pop_back(); });
+  refuses("a window is -1", [](ModelConfig& c) { c.windows[1] = -1; });
+  refuses("a layer's rope is 1", [](ModelConfig& c) { c.layer_ropes[1] = 1; });
+  refuses("query_scalar is 0", [](ModelConfig& c) { c.query_scalar = 0; });
   refuses("num_hidden_layers is -1", [](ModelConfig& c) { c.layers = -1; });
   refuses("rms_norm_eps is nan", [](ModelConfig& c) { c.rms_epsilon = nan; });
 }

@@ -129,7 +129,7 @@ void check_critics(const Variant& variant, Report& report) {
   config.value_head = true;
   engine.add_model("c", config);
   engine.add_model("m", variant.config);
-  AdapterConfig adapter{2, 4, {"q_proj", "down_proj"}, true};
+  AdapterConfig adapter{2, 4, targets_of(config, {"q_proj", "down_proj"}), true};
   engine.add_adapter("a", "m", adapter);
   for (const char* policy : {"c", "m", "a"}) fill_random(engine, policy, 9);
   Random random(12);
@@ -147,8 +147,10 @@ void check_critics(const Variant& variant, Report& report) {
 void check_adapters(const Variant& variant, Report& report) {
   Engine engine(2, Precision::float32);
   engine.add_model("m", variant.config);
-  engine.add_adapter("a", "m", {3, 6, {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}, false});
-  engine.add_adapter("b", "m", {2, 2, {"v_proj", "up_proj"}, false});
+  const ModelConfig& config = variant.config;
+  const auto every = targets_of(config, {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"});
+  engine.add_adapter("a", "m", {3, 6, every, false});
+  engine.add_adapter("b", "m", {2, 2, targets_of(config, {"v_proj", "up_proj"}), false});
   for (const char* policy : {"m", "a", "b"}) fill_random(engine, policy, 5);
   Random random(13);
   const std::vector<Datum> data{random_datum(random, "b", variant.config.vocab, 3, {4}),

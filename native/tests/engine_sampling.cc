@@ -45,8 +45,8 @@ bool same(const Samples& a, const Samples& b) {
 
 void add_policies(Engine& engine, const ModelConfig& config) {
   engine.add_model("m", config);
-  engine.add_adapter("a", "m", {4, 8, {"q_proj", "v_proj", "down_proj"}});
-  engine.add_adapter("b", "m", {2, 3, {"o_proj", "up_proj"}});
+  engine.add_adapter("a", "m", {4, 8, targets_of(config, {"q_proj", "v_proj", "down_proj"})});
+  engine.add_adapter("b", "m", {2, 3, targets_of(config, {"o_proj", "up_proj"})});
   engine.add_model("other", tiny_config());
   for (const char* policy : {"m", "a", "b", "other"}) fill_random(engine, policy, 5, 0.6);
 }

@@ -9,16 +9,21 @@ namespace {
 using Doubles = std::vector<double>;
 
 struct Case {
-  int prefix, own, queries, head_dim;
+  int prefix, own, queries, head_dim, window = 0;
   std::string name() const {
     return "prefix " + std::to_string(prefix) + ", own " + std::to_string(own) + ", queries " +
-           std::to_string(queries) + ", head_dim " + std::to_string(head_dim);
+           std::to_string(queries) + ", head_dim " + std::to_string(head_dim) + ", window " + std::to_string(window);
   }
 };
 
 const Case cases[] = {{0, 1, 1, 16},    {0, 7, 7, 16},   {0, 33, 33, 32},  {20, 5, 5, 64},  {31, 40, 40, 16},
                       {64, 100, 100, 128}, {100, 1, 1, 64}, {300, 17, 1, 32}, {0, 130, 130, 64}, {50, 33, 20, 24},
                       {0, 20, 3, 80}};
+// Windows of one key, within and across the vectors and panels of any set, up to the last key and beyond; they begin in
+// the prefix, at its end and behind it.
+const int windows[] = {1, 2, 7, 8, 16, 17, 31, 33, 64, 100, 129, 130, 1000};
+const Case windowed[] = {{0, 33, 33, 32}, {31, 40, 40, 16}, {100, 1, 1, 64}, {300, 17, 1, 32}, {0, 130, 130, 64},
+                         {50, 33, 20, 24}, {64, 100, 100, 128}, {5, 90, 90, 80}};
 
 // Rows of keys are further apart than head_dim, as with several heads.
 struct Problem {
@@ -43,6 +48,7 @@ struct Problem {
     block.queries = c.queries;
     block.head_dim = c.head_dim;
     block.scale = 1 / std::sqrt(float(c.head_dim));
+    block.window = c.window;
     block.prefix = {k.data(), v.data(), stride, c.prefix};
     block.own = {k_own.data(), v_own.data(), stride, c.own};
     block.out = out.data();
@@ -54,6 +60,7 @@ struct Problem {
     return j < shape.prefix ? v[j * stride + d] : v_own[(j - shape.prefix) * stride + d];
   }
   int visible(int i) const { return shape.prefix + shape.own - shape.queries + i + 1; }
+  bool sees(int i, int j) const { return shape.window == 0 || j >= visible(i) - shape.window; }
   Floats scratch(const Kernels& kernels) const {
     Floats memory(kernels.attention_scratch(shape.queries, shape.prefix + shape.own, shape.head_dim) + 1,
                   std::numeric_limits<float>::quiet_NaN());
@@ -69,6 +76,7 @@ Doubles probabilities(const Problem& p, int i, double& log_sum_exp) {
   for (size_t j = 0; j < row.size(); ++j) {
     for (int d = 0; d < p.shape.head_dim; ++d) row[j] += double(p.q[i * p.q_stride + d]) * p.key(j, d);
     row[j] *= p.block.scale;
+    if (!p.sees(i, static_cast<int>(j))) row[j] = -1e30;
     max = std::fmax(max, row[j]);
   }
   for (double score : row) total += std::exp(score - max);
@@ -206,7 +214,7 @@ void check_decoding(const Kernels& kernels, Report& report, Problem& p) {
 
 // Decoding steps of several sequences with one prompt, with one or many keys and different lengths, have the same bits
 // together as alone.
-void check_group(const Kernels& kernels, Report& report, int prefix, int sequences, int head_dim) {
+void check_group(const Kernels& kernels, Report& report, int prefix, int sequences, int head_dim, int window = 0) {
   Random random(prefix + sequences);
   const ptrdiff_t stride = head_dim + 4;
   const Floats k = random.floats((prefix + 1) * stride), v = random.floats((prefix + 1) * stride);
@@ -225,6 +233,7 @@ void check_group(const Kernels& kernels, Report& report, int prefix, int sequenc
     block.queries = 1;
     block.head_dim = head_dim;
     block.scale = 0.2f;
+    block.window = window;
     block.prefix = {k.data(), v.data(), stride, prefix};
     block.own = {own_k[i].data(), own_v[i].data(), stride, count};
     block.out = together.data() + i * head_dim;
@@ -239,20 +248,50 @@ void check_group(const Kernels& kernels, Report& report, int prefix, int sequenc
     blocks[i].log_sum_exp = &sums_alone[i];
     kernels.attention(blocks[i], scratch.data());
   }
-  const std::string name = std::to_string(sequences) + " sequences after " + std::to_string(prefix) + " keys";
+  const std::string name = std::to_string(sequences) + " sequences after " + std::to_string(prefix) +
+                           " keys, window " + std::to_string(window);
   report.check(within, "attention_group keeps within its scratch, " + name);
   report.check(together == alone && sums == sums_alone, "attention_group gives the bits of each alone, " + name);
+}
+
+// What is behind a window changes no bit, and what is in it does: keys and values there are moved far away.
+void check_edges(const Kernels& kernels, Report& report, Problem& p) {
+  const int last = p.shape.queries - 1, keys = p.shape.prefix + p.shape.own, d = p.shape.head_dim;
+  Floats scratch = p.scratch(kernels), before(p.out.end() - p.out_stride, p.out.end());
+  const auto change = [&](int j) {
+    const bool first = j < p.shape.prefix;
+    const ptrdiff_t at = (first ? j : j - p.shape.prefix) * p.stride;
+    for (int c = 0; c < d; ++c) (first ? p.k : p.k_own)[at + c] += 3, (first ? p.v : p.v_own)[at + c] += 100;
+  };
+  const auto same = [&] {
+    kernels.attention(p.block, scratch.data());
+    return std::memcmp(p.out.data() + last * p.out_stride, before.data(), d * sizeof(float)) == 0;
+  };
+  for (int j = 0; j < keys - p.shape.window; ++j) change(j);
+  report.check(same(), "keys behind the window have no weight, " + p.shape.name());
+  change(keys > p.shape.window ? keys - p.shape.window : 0);
+  report.check(!same(), "the first key of the window has weight, " + p.shape.name());
 }
 
 }  // namespace
 
 void check_attention(const Kernels& kernels, Report& report) {
-  for (const Case& shape : cases) {
+  const auto check = [&](const Case& shape) {
     Problem problem(shape);
     check_forward(kernels, report, problem);
     check_backward(kernels, report, problem);
     check_decoding(kernels, report, problem);
-  }
+    if (shape.window > 0) check_edges(kernels, report, problem);
+  };
+  for (const Case& shape : cases) check(shape);
+  for (Case shape : windowed)
+    for (int window : windows) {
+      shape.window = window;
+      check(shape);
+    }
+  for (int window : {1, 5, 16, 40, 41, 100, 239})
+    for (int prefix : {0, 1, 31, 200})
+      for (int sequences : {1, 3, 8, 40}) check_group(kernels, report, prefix, sequences, 24, window);
   for (int sequences : {1, 3, 4, 8, 14, 15, 40})
     for (int prefix : {0, 1, 31, 200})
       for (int head_dim : {16, 24, 64, 128}) check_group(kernels, report, prefix, sequences, head_dim);

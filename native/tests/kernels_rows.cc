@@ -14,26 +14,26 @@ double silu(double x) { return x / (1 + std::exp(-x)); }
 // 4e-6 of the largest element: reciprocals, roots and sums of up to 200 terms in float32.
 constexpr double tolerance = 4e-6;
 
-void check_rms_norm(const Kernels& kernels, Report& report, int width) {
+void check_rms_norm(const Kernels& kernels, Report& report, int width, float offset) {
   const int rows = 3;
   Random random(width);
   const Floats x = random.floats(rows * width, 3), w = random.floats(width), dy = random.floats(rows * width);
   const Floats dx0 = random.floats(rows * width), dw0 = random.floats(width);
   Floats y(rows * width), inverse(rows), dx = dx0, dw = dw0, frozen = dx0;
   const float epsilon = 1e-5f;
-  kernels.rms_norm(x.data(), w.data(), y.data(), inverse.data(), rows, width, epsilon);
-  kernels.rms_norm_backward(dy.data(), x.data(), w.data(), inverse.data(), dx.data(), dw.data(), rows, width);
-  kernels.rms_norm_backward(dy.data(), x.data(), w.data(), inverse.data(), frozen.data(), nullptr, rows, width);
+  kernels.rms_norm(x.data(), {w.data(), offset}, y.data(), inverse.data(), rows, width, epsilon);
+  kernels.rms_norm_backward(dy.data(), x.data(), {w.data(), offset}, inverse.data(), dx.data(), dw.data(), rows, width);
+  kernels.rms_norm_backward(dy.data(), x.data(), {w.data(), offset}, inverse.data(), frozen.data(), nullptr, rows, width);
   Doubles expected(rows * width), expected_dx(dx0.begin(), dx0.end()), expected_dw(dw0.begin(), dw0.end());
   for (int r = 0; r < rows; ++r) {
     double squares = epsilon * width, products = 0;
     for (int i = 0; i < width; ++i) squares += std::pow(x[r * width + i], 2);
     const double s = 1 / std::sqrt(squares / width);
-    for (int i = 0; i < width; ++i) products += double(dy[r * width + i]) * w[i] * x[r * width + i];
+    for (int i = 0; i < width; ++i) products += double(dy[r * width + i]) * (offset + w[i]) * x[r * width + i];
     for (int i = 0; i < width; ++i) {
       const double value = x[r * width + i], d = dy[r * width + i];
-      expected[r * width + i] = value * s * w[i];
-      expected_dx[r * width + i] += d * w[i] * s - value * s * s * s * products / width;
+      expected[r * width + i] = value * s * (offset + w[i]);
+      expected_dx[r * width + i] += d * (offset + w[i]) * s - value * s * s * s * products / width;
       expected_dw[i] += d * value * s;
     }
   }
@@ -68,14 +68,43 @@ void check_swiglu(const Kernels& kernels, Report& report, int width) {
   report.check(std::fabs(ends[0]) < 1e-30 && ends[1] == 200, "swiglu far from zero", ends[0], ends[1]);
 }
 
-void check_rotate(const Kernels& kernels, Report& report, int head_dim) {
-  const int rows = 4, heads = 2, half = head_dim / 2, stride = heads * head_dim + 3;
+double gelu(double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))); }
+
+// Against the formula with tanh, and its slope by central differences.
+void check_geglu(const Kernels& kernels, Report& report, int width) {
+  const int rows = 3;
+  Random random(width + 2);
+  const Floats gate_up = random.floats(rows * 2 * width, 5), d_out = random.floats(rows * width);
+  Floats out(rows * width), d(rows * 2 * width);
+  kernels.geglu(gate_up.data(), out.data(), rows, width);
+  kernels.geglu_backward(gate_up.data(), d_out.data(), d.data(), rows, width);
+  Doubles expected(rows * width), expected_d(rows * 2 * width);
+  for (int r = 0; r < rows; ++r)
+    for (int i = 0; i < width; ++i) {
+      const double gate = gate_up[r * 2 * width + i], up = gate_up[r * 2 * width + width + i], g = d_out[r * width + i];
+      expected[r * width + i] = gelu(gate) * up;
+      expected_d[r * 2 * width + i] = g * up * (gelu(gate + 1e-5) - gelu(gate - 1e-5)) / 2e-5;
+      expected_d[r * 2 * width + width + i] = g * gelu(gate);
+    }
+  report.close("geglu", out, expected, tolerance);
+  report.close("geglu_backward", d, expected_d, tolerance);
+  const Floats far = {-200, 200, 1, 1};
+  Floats ends(2), slopes(4);
+  const Floats ones = {1, 1};
+  kernels.geglu(far.data(), ends.data(), 1, 2);
+  kernels.geglu_backward(far.data(), ones.data(), slopes.data(), 1, 2);
+  report.check(std::fabs(ends[0]) < 1e-30 && ends[1] == 200, "geglu far from zero", ends[0], ends[1]);
+  report.check(slopes[0] == 0 && slopes[1] == 1, "geglu_backward far from zero", slopes[0], slopes[1]);
+}
+
+void check_rotate(const Kernels& kernels, Report& report, int head_dim, int turned) {
+  const int rows = 4, heads = 2, half = turned / 2, stride = heads * head_dim + 3;
   Random random(head_dim);
   const Floats x0 = random.floats(rows * stride), cosine = random.floats(9 * half), sine = random.floats(9 * half);
   const int32_t positions[] = {0, 8, 3, 3};
   for (float sign : {1.0f, -1.0f}) {
     Floats x = x0;
-    kernels.rotate(x.data(), stride, positions, cosine.data(), sine.data(), rows, heads, head_dim, sign);
+    kernels.rotate(x.data(), stride, positions, cosine.data(), sine.data(), rows, heads, head_dim, turned, sign);
     Doubles expected(x0.begin(), x0.end());
     for (int r = 0; r < rows; ++r)
       for (int h = 0; h < heads; ++h)
@@ -165,7 +194,8 @@ void check_adam(const Kernels& kernels, Report& report, int n) {
 
 void check_rows(const Kernels& kernels, Report& report) {
   for (int width : widths) {
-    check_rms_norm(kernels, report, width);
+    for (float offset : {0.0f, 1.0f}) check_rms_norm(kernels, report, width, offset);
+    check_geglu(kernels, report, width);
     check_swiglu(kernels, report, width);
     check_vectors(kernels, report, width * 7);
     check_logits(kernels, report, width);
@@ -173,7 +203,8 @@ void check_rows(const Kernels& kernels, Report& report) {
   }
   for (int n : {150, 32003}) check_logits(kernels, report, n);
   check_vectors(kernels, report, 100003);
-  for (int head_dim : {2, 16, 32, 64, 80, 128}) check_rotate(kernels, report, head_dim);
+  for (int head_dim : {2, 16, 32, 64, 80, 128}) check_rotate(kernels, report, head_dim, head_dim);
+  for (int turned : {2, 36, 48}) check_rotate(kernels, report, 64, turned);
 }
 
 }  // namespace troupe::test

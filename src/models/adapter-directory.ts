@@ -5,7 +5,7 @@ import { TroupeError } from "../errors.ts";
 import { drawFloat, generatorOf, keyAt, rootKey } from "../random.ts";
 import { isObject, readObject, type JsonObject } from "../text/files.ts";
 import { adapterMarker } from "./adapter-base.ts";
-import { projections, type AdapterOptions } from "./adapter-options.ts";
+import { fusedProjections, partsOf, projections, type AdapterOptions } from "./adapter-options.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { sizeOf } from "./model-directory.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
@@ -32,9 +32,10 @@ export function readAdapterOptions(directory: string): AdapterOptions {
   const config = openAdapterConfig(directory);
   const targets = config.value("target_modules");
   const listed: readonly unknown[] = Array.isArray(targets) ? targets : [];
-  const known = listed.every((name) => projections.some((one) => one === name));
+  const all: readonly unknown[] = [...projections, ...fusedProjections];
+  const known = listed.every((name) => all.includes(name));
   if (listed.length === 0 || !known || new Set(listed).size < listed.length)
-    config.reject("target_modules", `a list of some of ${projections.join(", ")}, each once`);
+    config.reject("target_modules", `a list of some of ${all.join(", ")}, each once`);
   return {
     rank: config.count("r"),
     alpha: config.positive("lora_alpha"),
@@ -85,13 +86,9 @@ function checkHead(config: ConfigReader, wanted: boolean | undefined): boolean {
 
 function checkTargets(config: ConfigReader, expected: readonly string[]): void {
   const targets = config.value("target_modules");
-  const listed = Array.isArray(targets) ? sortedList(targets.map(String)) : "";
-  const wanted = sortedList(expected);
+  const listed = Array.isArray(targets) ? partsOf(targets.map(String)).join(", ") : "";
+  const wanted = partsOf(expected).join(", ");
   if (listed !== wanted) config.reject("target_modules", `${wanted}, the policy's target modules`);
-}
-
-function sortedList(names: readonly string[]): string {
-  return names.toSorted().join(", ");
 }
 
 function isEmpty(value: unknown): boolean {

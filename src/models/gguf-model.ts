@@ -36,7 +36,7 @@ export async function writePolicyGguf(
   origin: string,
 ): Promise<number> {
   const { model, tensors } = await mergedModel(files);
-  const architecture = architectureOf(model.shape);
+  const architecture = architectureOf(model);
   const rope = readRope(new ConfigReader("config.json", model.config), model.shape.headSize);
   const metadata: GgufMetadata = [
     [ggufMarker, origin],
@@ -52,10 +52,21 @@ export async function writePolicyGguf(
   return parametersOf(tensors);
 }
 
-/** Llama and Mistral have the same arithmetic, and one name in llama.cpp. */
-function architectureOf({ queryKeyNorm, queryKeyValueBias }: ModelShape): "llama" | "qwen2" | "qwen3" {
+/** Llama and Mistral have the same arithmetic, and one name in llama.cpp. @throws TroupeError `bad_model` */
+function architectureOf({ config, shape }: ModelDescription): "llama" | "qwen2" | "qwen3" {
+  const { queryKeyNorm, queryKeyValueBias, fusedProjections, normedOutputs, layerRopes } = shape;
+  if (fusedProjections || normedOutputs || layerRopes.includes(-1)) {
+    const problem = `GGUF files are written for Llama, Mistral, Qwen2 and Qwen3, not for ${String(config["model_type"])}`;
+    const fix = "use `--to merged`, which convert_hf_to_gguf.py of llama.cpp reads";
+    throw new TroupeError("bad_model", `${problem}; ${fix}`);
+  }
   if (queryKeyNorm) return "qwen3";
   return queryKeyValueBias ? "qwen2" : "llama";
+}
+
+/** llama.cpp has no windows for these architectures: up to this length they have no effect. */
+function contextOf({ maxLength, windows }: ModelShape): number {
+  return Math.min(maxLength, ...windows.filter((window) => window > 0));
 }
 
 function settingsOf(architecture: string, { shape }: ModelDescription, rope: Rope): GgufMetadata {
@@ -65,7 +76,7 @@ function settingsOf(architecture: string, { shape }: ModelDescription, rope: Rop
   ];
   const settings: GgufMetadata = [
     ["vocab_size", shape.vocabularySize],
-    ["context_length", shape.maxLength],
+    ["context_length", contextOf(shape)],
     ["embedding_length", shape.hiddenSize],
     ["block_count", shape.layers],
     ["feed_forward_length", shape.intermediateSize],

@@ -22,7 +22,7 @@ const of = (architecture: string, more: object = {}): Record<string, unknown> =>
 const shapeOf = (config: Record<string, unknown>) => readModelShape("config.json", config);
 
 function frequencies(more: object): number[] {
-  return [...shapeOf({ ...llama, ...more }).inverseFrequencies];
+  return [...(shapeOf({ ...llama, ...more }).inverseFrequencies[0] ?? [])];
 }
 
 test("absent settings of Llama's config have transformers' defaults", () => {
@@ -36,12 +36,21 @@ test("absent settings of Llama's config have transformers' defaults", () => {
     headSize: 8,
     maxLength: 128,
     rmsEpsilon: 1e-6,
+    normOffset: 0,
+    queryScalar: 8,
+    embeddingScale: 1,
+    activation: "silu",
     queryKeyValueBias: false,
     queryKeyNorm: false,
+    fusedProjections: false,
+    normedOutputs: false,
     tiedEmbeddings: false,
     valueHead: false,
+    windows: Int32Array.of(0, 0),
+    layerRopes: Int32Array.of(0, 0),
     // 10000^(−2i/8)
-    inverseFrequencies: Float32Array.of(1, 0.1, 0.01, 0.001),
+    inverseFrequencies: [Float32Array.of(1, 0.1, 0.01, 0.001)],
+    ropeFactors: Float32Array.of(1),
   });
 });
 
@@ -60,13 +69,87 @@ test("the architectures differ in bias, norms and head size", () => {
   expect(shapeOf({ ...llama, architectures: undefined, model_type: "mistral" })).toMatchObject({ heads: 4 });
 });
 
-test("an active sliding window limits the length", () => {
-  const window = { sliding_window: 50 };
-  expect(shapeOf(of("MistralForCausalLM", window)).maxLength).toBe(50);
-  expect(shapeOf(of("MistralForCausalLM", { sliding_window: null })).maxLength).toBe(128);
-  expect(shapeOf(of("MistralForCausalLM", { sliding_window: 4096 })).maxLength).toBe(128);
-  expect(shapeOf(of("Qwen2ForCausalLM", window)).maxLength).toBe(128);
-  expect(shapeOf(of("Qwen2ForCausalLM", { ...window, use_sliding_window: true })).maxLength).toBe(50);
+describe("windows are those of transformers", () => {
+  const mixed = [1, 0, 1, 0, 1, 0].map((slides) => (slides ? "sliding_attention" : "full_attention"));
+  const on = { use_sliding_window: true };
+  test.each([
+    ["Mistral", { sliding_window: 50 }, [50, 50, 50, 50, 50, 50]],
+    ["Mistral", { sliding_window: null }, [0, 0, 0, 0, 0, 0]],
+    ["Mistral", {}, [4096, 4096, 4096, 4096, 4096, 4096]],
+    ["Phi3", {}, [0, 0, 0, 0, 0, 0]],
+    ["Phi3", { sliding_window: 2047 }, [2047, 2047, 2047, 2047, 2047, 2047]],
+    ["Qwen2", { sliding_window: 50 }, [0, 0, 0, 0, 0, 0]],
+    ["Qwen2", { sliding_window: 50, ...on }, [0, 0, 0, 0, 0, 0]],
+    ["Qwen2", { sliding_window: 50, ...on, max_window_layers: 4 }, [0, 0, 0, 0, 50, 50]],
+    ["Qwen3", { ...on, max_window_layers: 0 }, [4096, 4096, 4096, 4096, 4096, 4096]],
+    ["Qwen3", { ...on, sliding_window: null, max_window_layers: 0 }, [0, 0, 0, 0, 0, 0]],
+    ["Qwen3", { sliding_window: 50, ...on, layer_types: mixed }, [50, 0, 50, 0, 50, 0]],
+    ["SmolLM3", { sliding_window: 50 }, [0, 0, 0, 0, 0, 0]],
+    ["SmolLM3", { sliding_window: 50, ...on }, [0, 0, 0, 50, 0, 0]],
+    ["SmolLM3", { sliding_window: 50, ...on, no_rope_layers: [0, 1, 1, 1, 1, 0, 0] }, [50, 0, 0, 0, 0, 50]],
+    ["Gemma3", { sliding_window: 512 }, [512, 512, 512, 512, 512, 0]],
+    ["Gemma3", {}, [4096, 4096, 4096, 4096, 4096, 0]],
+    ["Gemma3", { sliding_window: 512, sliding_window_pattern: 2 }, [512, 0, 512, 0, 512, 0]],
+    ["Gemma3", { sliding_window: 512, layer_types: mixed }, [512, 0, 512, 0, 512, 0]],
+    ["Gemma3", { _sliding_window_pattern: 2, layer_types: mixed }, [4096, 0, 4096, 0, 4096, 0]],
+  ] as const)("%s %j", (family, settings, windows) => {
+    const shape = shapeOf(of(`${family}ForCausalLM`, { num_hidden_layers: 6, ...settings }));
+    expect([...shape.windows]).toEqual(windows);
+    expect(shape.maxLength).toBe(128);
+  });
+});
+
+describe("rotation by layer", () => {
+  const six = { num_hidden_layers: 6, head_dim: 8 };
+
+  test("SmolLM3 has none in every fourth layer, or where no_rope_layers has 0", () => {
+    const ropes = (more: object) => [...shapeOf(of("SmolLM3ForCausalLM", { ...six, ...more })).layerRopes];
+    expect(ropes({})).toEqual([0, 0, 0, -1, 0, 0]);
+    expect(ropes({ no_rope_layer_interval: 2 })).toEqual([0, -1, 0, -1, 0, -1]);
+    expect(ropes({ no_rope_layers: [1, 0, 0, 1, 1, 1] })).toEqual([0, -1, -1, 0, 0, 0]);
+    const [turns] = shapeOf(of("SmolLM3ForCausalLM", six)).inverseFrequencies;
+    expect(turns?.[1]).toBe(Math.fround(1 / Math.fround(2e6 ** 0.25)));
+  });
+
+  test("Gemma 3 has other frequencies in layers with a window", () => {
+    const scaled = { rope_type: "linear", factor: 8 };
+    const old = { rope_theta: 1e4, rope_local_base_freq: 1e8, rope_scaling: scaled };
+    const full_attention = { ...scaled, rope_theta: 1e4 };
+    const sliding_attention = { rope_type: "default", rope_theta: 1e8 };
+    for (const settings of [old, { rope_parameters: { full_attention, sliding_attention } }]) {
+      const shape = shapeOf(of("Gemma3ForCausalLM", { ...six, ...settings }));
+      expect(shape.layerRopes).toEqual(Int32Array.of(1, 1, 1, 1, 1, 0));
+      expect(shape.inverseFrequencies).toEqual([
+        Float32Array.of(1 / 8, Math.fround(0.1) / 8, Math.fround(0.01) / 8, Math.fround(0.001) / 8),
+        Float32Array.of(1, 0.01, 0.0001, 0.000001),
+      ]);
+    }
+    const usual = shapeOf(of("Gemma3ForCausalLM", six));
+    const first = usual.inverseFrequencies.map((each) => each[2]);
+    expect(first).toEqual([Math.fround(0.001), Math.fround(0.01)]);
+    expect(usual).toMatchObject({
+      queryScalar: 256,
+      embeddingScale: Math.fround(Math.sqrt(32)),
+      normOffset: 1,
+    });
+    expect(usual).toMatchObject({ tiedEmbeddings: true, normedOutputs: true, activation: "gelu_tanh" });
+  });
+
+  test("of Phi-3: a part of each head, divided by short_factor, up to the original length", () => {
+    const scaling = { type: "longrope", short_factor: [1, 2], long_factor: [3, 4] };
+    const settings = {
+      partial_rotary_factor: 0.5,
+      original_max_position_embeddings: 32,
+      rope_scaling: scaling,
+    };
+    const shape = shapeOf(of("Phi3ForCausalLM", { ...settings, rope_theta: 100 }));
+    expect(shape).toMatchObject({ maxLength: 32, headSize: 8, rmsEpsilon: 1e-5, fusedProjections: true });
+    expect(shape.inverseFrequencies).toEqual([Float32Array.of(1, Math.fround(0.1) / 2)]);
+    expect(shape.ropeFactors).toEqual(Float32Array.of(Math.sqrt(1 + Math.log(4) / Math.log(32))));
+    const plain = shapeOf(of("Phi3ForCausalLM", { partial_rotary_factor: 0.75, sliding_window: 2047 }));
+    expect(plain).toMatchObject({ maxLength: 128, ropeFactors: Float32Array.of(1) });
+    expect(plain.inverseFrequencies[0]).toHaveLength(3);
+  });
 });
 
 test.each([
@@ -95,6 +178,92 @@ test.each([
   ["a negative epsilon", { ...llama, rms_norm_eps: -1 }, ["rms_norm_eps"]],
   ["a flag that is a number", { ...llama, tie_word_embeddings: 1 }, ["tie_word_embeddings"]],
   ["yarn", { ...llama, rope_scaling: { rope_type: "yarn", factor: 4 } }, ["rope_scaling", "yarn", "llama3"]],
+  [
+    "yarn's other settings",
+    { ...llama, rope_scaling: { rope_type: "linear", factor: 4, mscale: 1 } },
+    ["mscale is 1; expected nothing"],
+  ],
+  [
+    "two scalings",
+    { ...llama, rope_scaling: { type: "linear", factor: 2 }, rope_parameters: {} },
+    ["rope_scaling"],
+  ],
+  ["a window of Llama", { ...llama, sliding_window: 50 }, ["sliding_window is 50", "no window"]],
+  [
+    "windows that are off",
+    of("Qwen2ForCausalLM", { layer_types: ["full_attention", "sliding_attention"] }),
+    ["use_sliding_window is missing", "layer_types"],
+  ],
+  [
+    "windows of some layers of Mistral",
+    of("MistralForCausalLM", { layer_types: ["full_attention", "sliding_attention"] }),
+    ["layer_types", "the same attention in every layer"],
+  ],
+  [
+    "too few types of layers",
+    of("Gemma3ForCausalLM", { layer_types: ["full_attention"] }),
+    ["each of the 2 layers"],
+  ],
+  [
+    "other types of layers",
+    of("Gemma3ForCausalLM", { layer_types: ["full_attention", "chunked_attention"] }),
+    ["chunked_attention"],
+  ],
+  [
+    "a window of Gemma that is null",
+    of("Gemma3ForCausalLM", { sliding_window: null, layer_types: ["full_attention", "sliding_attention"] }),
+    ["sliding_window is null"],
+  ],
+  [
+    "Gemma's bounds of scores",
+    of("Gemma3ForCausalLM", { attn_logit_softcapping: 50 }),
+    ["attn_logit_softcapping is 50"],
+  ],
+  [
+    "Gemma with another activation",
+    of("Gemma3ForCausalLM", { hidden_activation: "gelu" }),
+    ["gelu_pytorch_tanh"],
+  ],
+  [
+    "attention to later tokens",
+    of("Gemma3ForCausalLM", { use_bidirectional_attention: true }),
+    ["use_bidirectional_attention"],
+  ],
+  [
+    "one rotation for all of Gemma's layers",
+    of("Gemma3ForCausalLM", { rope_parameters: { rope_theta: 500 } }),
+    ["rope_parameters: rope_theta is 500"],
+  ],
+  [
+    "Gemma with images",
+    of("Gemma3ForConditionalGeneration"),
+    ["Gemma3ForConditionalGeneration", "Gemma3ForCausalLM"],
+  ],
+  [
+    "another scaling of Phi-3",
+    of("Phi3ForCausalLM", { rope_scaling: { type: "linear", factor: 2 } }),
+    ["linear", "longrope"],
+  ],
+  [
+    "a pattern that transformers does not read",
+    of("Gemma3ForCausalLM", { _sliding_window_pattern: 2 }),
+    ["_sliding_window_pattern is 2; expected 6"],
+  ],
+  [
+    "too few divisors",
+    of("Phi3ForCausalLM", { rope_scaling: { type: "longrope", short_factor: [1], long_factor: [1] } }),
+    ["short_factor", "4 positive numbers"],
+  ],
+  [
+    "an odd part of a head",
+    of("Phi3ForCausalLM", { partial_rotary_factor: 0.4 }),
+    ["partial_rotary_factor is 0.4"],
+  ],
+  [
+    "a strange no_rope_layers",
+    of("SmolLM3ForCausalLM", { no_rope_layers: [1, 2] }),
+    ["no_rope_layers is [1,2]"],
+  ],
   ["linear without a factor", { ...llama, rope_scaling: { type: "linear" } }, ["factor is missing"]],
 ])("rejects %s", async (_, config, fragments) => {
   const message = await failure("bad_model", () => shapeOf(config));
@@ -127,7 +296,16 @@ describe("rotary frequencies", () => {
 });
 
 test("the fixtures of transformers are read", () => {
-  for (const name of ["llama", "llama-grouped-tied", "llama3-rope", "mistral", "qwen2", "qwen3"]) {
+  for (const name of [
+    "llama",
+    "llama-grouped-tied",
+    "llama3-rope",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "smollm2",
+    "gemma3",
+  ]) {
     const file = fileURLToPath(new URL(`../../tests/fixtures/models/${name}/config.json`, import.meta.url));
     expect(readModelShape(file, JSON.parse(readFileSync(file, "utf8")))).toMatchObject({
       hiddenSize: 24,

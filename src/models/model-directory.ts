@@ -5,7 +5,7 @@ import { command } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { isPresentSync } from "../present.ts";
 import { checkRegular, readObject, type JsonObject } from "../text/files.ts";
-import type { AdapterOptions } from "./adapter-options.ts";
+import { modulesOf, type AdapterOptions } from "./adapter-options.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
@@ -140,18 +140,30 @@ function layerTensors(model: ModelShape, prefix: string): TensorInfo[] {
     tensor("self_attn.v_proj.bias", keys),
   ];
   const norms = [tensor("self_attn.q_norm.weight", headSize), tensor("self_attn.k_norm.weight", headSize)];
+  const queryKeyValue = model.fusedProjections
+    ? [tensor("self_attn.qkv_proj.weight", queries + 2 * keys, hidden)]
+    : [
+        tensor("self_attn.q_proj.weight", queries, hidden),
+        tensor("self_attn.k_proj.weight", keys, hidden),
+        tensor("self_attn.v_proj.weight", keys, hidden),
+      ];
+  const gateUp = model.fusedProjections
+    ? [tensor("mlp.gate_up_proj.weight", 2 * intermediate, hidden)]
+    : [
+        tensor("mlp.gate_proj.weight", intermediate, hidden),
+        tensor("mlp.up_proj.weight", intermediate, hidden),
+      ];
+  const aroundLayer = ["pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight"];
   return [
     tensor("input_layernorm.weight", hidden),
-    tensor("self_attn.q_proj.weight", queries, hidden),
-    tensor("self_attn.k_proj.weight", keys, hidden),
-    tensor("self_attn.v_proj.weight", keys, hidden),
+    ...queryKeyValue,
     tensor("self_attn.o_proj.weight", hidden, queries),
     ...(model.queryKeyValueBias ? bias : []),
     ...(model.queryKeyNorm ? norms : []),
-    tensor("mlp.gate_proj.weight", intermediate, hidden),
-    tensor("mlp.up_proj.weight", intermediate, hidden),
+    ...gateUp,
     tensor("mlp.down_proj.weight", hidden, intermediate),
     tensor("post_attention_layernorm.weight", hidden),
+    ...(model.normedOutputs ? aroundLayer.map((name) => tensor(name, hidden)) : []),
   ];
 }
 
@@ -164,9 +176,8 @@ export function adapterParameters(
   tensors: readonly TensorInfo[],
   { rank, targetModules }: Pick<AdapterOptions, "rank" | "targetModules">,
 ): number {
-  const targets = tensors.filter(({ name }) =>
-    targetModules.some((module) => name.endsWith(`${module}.weight`)),
-  );
+  const modules = modulesOf(tensors, targetModules);
+  const targets = tensors.filter(({ name }) => modules.some((module) => name.endsWith(`.${module}.weight`)));
   return targets.reduce((sum, { shape: [rows = 0, columns = 0] }) => sum + rank * (rows + columns), 0);
 }
 

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { engineSettings } from "../engines/open.ts";
 import { clientShape, hasAddress, lacksAddress } from "../clients/options.ts";
 import { loggingSettings } from "../logging/settings.ts";
-import { projections } from "../models/adapter-options.ts";
+import { fusedProjections, projections } from "../models/adapter-options.ts";
 import { toolSettings } from "../tools/settings.ts";
 import { watchSchema } from "./watch.ts";
 
@@ -109,10 +109,12 @@ const adapter = z.strictObject({
   rank: count.max(65_536).default(8).describe("LoRA rank."),
   alpha: z.number().positive().default(16).describe("The product is scaled by alpha / rank."),
   targetModules: z
-    .array(z.enum(projections))
+    .array(z.enum([...projections, ...fusedProjections]))
     .min(1)
     .default([...projections])
-    .describe("Projections with an adapter."),
+    .describe(
+      "Projections with an adapter. Phi-3 computes q, k and v as qkv_proj, gate and up as gate_up_proj.",
+    ),
 });
 
 const policy = z.strictObject({

@@ -8,7 +8,7 @@ import {
   openAdapterWeights,
   initialAdapterTensor,
 } from "../../models/adapter-directory.ts";
-import type { AdapterOptions } from "../../models/adapter-options.ts";
+import { modulesOf, type AdapterOptions } from "../../models/adapter-options.ts";
 import { bytesPerWeight } from "../../models/float-formats.ts";
 import { checkSameShape } from "../../models/model-config.ts";
 import {
@@ -151,14 +151,18 @@ export class Loader {
   }
 
   async #adapter(made: Making & { readonly adapter: AdapterOptions }): Promise<Policy> {
-    const { name, directory, adapter, valueHead, version } = made;
+    const { name, directory, valueHead, version } = made;
     const model = await this.#base(baseOf(made.model));
     try {
+      const adapter = {
+        ...made.adapter,
+        targetModules: modulesOf(model.tensors, made.adapter.targetModules),
+      };
       checkHead(model.directory, model.description, valueHead);
       const tensors = await this.#jobs.run((native, job) =>
         native.addAdapter(job, name, model.name, { ...adapter, valueHead }),
       );
-      await this.#orRemove(name, () => this.#startAdapter(made, model, tensors));
+      await this.#orRemove(name, () => this.#startAdapter({ ...made, adapter }, model, tensors));
       const own = holdsText(directory) ? await readTextFiles(directory) : model.description.textFiles;
       return { name, model, adapter, critic: valueHead, tensors, textFiles: own, version };
     } catch (error) {

@@ -2,10 +2,14 @@
  * The engine compared with PyTorch, transformers and PEFT: numbers computed in float64 by
  * tests/fixtures/models/make.py, compared in float32 with a tolerance of 1e-4 of the tensor's largest number.
  */
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { readAdapterOptions } from "../../models/adapter-directory.ts";
+import { projections } from "../../models/adapter-options.ts";
 import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
-import { temporaryFolder } from "../../models/test-model.ts";
+import { failure, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
+import { readObject } from "../../text/files.ts";
 import type { Loss } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
 import {
@@ -15,6 +19,9 @@ import {
   farGradients,
   fixtures,
   testEngine,
+  referenceAdapters,
+  referenceModels,
+  request,
   snapshotAt,
 } from "./test-engine.ts";
 
@@ -23,12 +30,18 @@ const losses: readonly Loss[] = [
   { type: "importance_sampling" },
   { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
 ];
-const adapter = {
-  rank: 3,
-  alpha: 12,
-  targetModules: ["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj"],
-  seed: 0,
-};
+const names = [...referenceModels, ...Object.keys(referenceAdapters)];
+
+/** With the fixture as the policy `p`. */
+async function open(name: string): Promise<LocalEngine> {
+  const engine = testEngine();
+  const base = referenceAdapters[name];
+  const model = join(fixtures, base ?? name);
+  const adapter = base === undefined ? {} : { adapter: readAdapterOptions(join(fixtures, name)) };
+  await engine.createPolicy({ name: "p", model, ...adapter });
+  if (base !== undefined) await engine.restore("p", snapshotAt(join(fixtures, name)));
+  return engine;
+}
 
 /** log-softmax of the rows that predict the continuation's tokens, from transformers' logits [tokens, vocabulary]. */
 function tokenLogprobs(logits: Float32Array, prompt: Int32Array, tokens: Int32Array): Float32Array {
@@ -39,22 +52,14 @@ function tokenLogprobs(logits: Float32Array, prompt: Int32Array, tokens: Int32Ar
   });
 }
 
-const variants = ["llama", "llama-grouped-tied", "llama3-rope", "mistral", "qwen2", "qwen3", "lora"];
-
-describe.each(variants)("%s", (name) => {
+describe.each(names)("%s", (name) => {
   const data = dataOf(name);
   let expected: SafetensorsFile;
   let engine: LocalEngine;
 
   beforeAll(async () => {
     expected = await openSafetensors(join(fixtures, name, "expected.safetensors"));
-    engine = testEngine();
-    if (name === "lora") {
-      await engine.createPolicy({ name: "p", model: join(fixtures, "llama-grouped-tied"), adapter });
-      await engine.restore("p", snapshotAt(join(fixtures, name)));
-    } else {
-      await engine.createPolicy({ name: "p", model: join(fixtures, name) });
-    }
+    engine = await open(name);
   });
 
   test("log-probabilities", async () => {
@@ -65,6 +70,16 @@ describe.each(variants)("%s", (name) => {
     for (const [i, { prompt, tokens }] of sequences.entries()) {
       const reference = tokenLogprobs(await readTensor(expected, `logits.${i}`), prompt, tokens);
       expect(difference(logprobs[i] as Float32Array, reference)).toBeLessThan(1e-4);
+    }
+  });
+
+  test("samples have the log-probabilities of a forward pass, bit for bit", async () => {
+    for (const prompt of [Int32Array.of(5), Int32Array.from({ length: 20 }, (_, i) => 3 + ((7 * i) % 30))]) {
+      const sampled = await engine.sample(request({ prompt, count: 5, maxTokens: 40 }));
+      const continuations = sampled.map(({ tokens }) => ({ tokens }));
+      expect(continuations.some(({ tokens }) => tokens.length > 10)).toBe(true);
+      const { logprobs } = await engine.forward([{ policy: "p", prompt, continuations }]);
+      expect(logprobs).toEqual(sampled.map((each) => each.logprobs));
     }
   });
 
@@ -80,20 +95,74 @@ describe.each(variants)("%s", (name) => {
   });
 });
 
-test("a PEFT adapter survives saving bit for bit", async () => {
+test.each(names)("%s survives saving bit for bit", async (name) => {
+  const engine = await open(name);
+  const saved = join(temporaryFolder(), "saved");
+  await engine.export("p", saved);
+  const file = name in referenceAdapters ? "adapter_model.safetensors" : "model.safetensors";
+  expect(await tensorsOf(join(saved, file))).toEqual(await tensorsOf(join(fixtures, name, file)));
+});
+
+test("an adapter on every projection of Phi-3 is on its fused ones", async () => {
   const engine = testEngine();
-  const folder = temporaryFolder();
-  await engine.createPolicy({ name: "p", model: join(fixtures, "llama-grouped-tied"), adapter });
-  await engine.restore("p", snapshotAt(join(fixtures, "lora")));
-  await engine.export("p", join(folder, "saved"));
-  const [original, saved] = await Promise.all(
-    [join(fixtures, "lora"), join(folder, "saved")].map((place) =>
-      openSafetensors(join(place, "adapter_model.safetensors")),
-    ),
+  const model = join(fixtures, "phi3");
+  const options = { rank: 2, alpha: 4, seed: 3 };
+  const adapter = { ...options, targetModules: projections };
+  await engine.createPolicy({ name: "p", model, adapter });
+  const saved = join(temporaryFolder(), "saved");
+  await engine.export("p", saved);
+  const modules = ["down_proj", "gate_up_proj", "o_proj", "qkv_proj"];
+  expect(readAdapterOptions(saved).targetModules).toEqual(modules);
+  await engine.restore("p", snapshotAt(saved));
+  await engine.createPolicy({ name: "q", model: saved, adapter });
+  const partly = { ...options, targetModules: ["q_proj", "o_proj"] };
+  const message = await failure("bad_arguments", () =>
+    engine.createPolicy({ name: "r", model, adapter: partly }),
   );
-  for (const name of (original as SafetensorsFile).tensors.keys()) {
-    expect(await readTensor(saved as SafetensorsFile, name)).toEqual(
-      await readTensor(original as SafetensorsFile, name),
-    );
-  }
+  expect(message).toContain("computes q_proj, k_proj, v_proj as one; name qkv_proj");
+});
+
+test("a sequence of Phi-4 is not longer than its frequencies are for", async () => {
+  const engine = await open("phi4-mini");
+  const [datum] = dataOf("phi4-mini");
+  const long = { policy: "p", prompt: new Int32Array(28).fill(4), continuations: datum?.continuations ?? [] };
+  expect(await failure("too_long", () => engine.forward([long]))).toContain("the model's 32 positions");
+});
+
+/** The log-probabilities of a fixture's data, with other settings in its config.json. */
+async function logprobsWith(name: string, settings: object): Promise<number[]> {
+  const model = join(temporaryFolder(), name);
+  cpSync(join(fixtures, name), model, { recursive: true });
+  writeFileSync(
+    join(model, "config.json"),
+    JSON.stringify({ ...readObject(model, "config.json"), ...settings }),
+  );
+  const engine = testEngine();
+  await engine.createPolicy({ name: "p", model });
+  const { logprobs } = await engine.forward(dataOf(name));
+  return logprobs.flatMap((each) => [...each]);
+}
+
+const gemmaRopes = {
+  full_attention: { rope_type: "linear", rope_theta: 300, factor: 4 },
+  sliding_attention: { rope_type: "default", rope_theta: 20 },
+};
+test.each([
+  ["mistral-window", { sliding_window: 4 }],
+  ["mistral-window", { sliding_window: 6 }],
+  ["mistral-window", { sliding_window: null }],
+  ["qwen2-window", { layer_types: ["sliding_attention", "full_attention"] }],
+  ["qwen3-window", { layer_types: ["full_attention", "sliding_attention"] }],
+  ["smollm3", { no_rope_layers: [0, 1] }],
+  ["smollm3", { no_rope_layers: [1, 1] }],
+  ["phi3", { sliding_window: 8 }],
+  ["phi4-mini", { max_position_embeddings: 128 }],
+  ["gemma3", { sliding_window: 6 }],
+  ["gemma3", { layer_types: ["full_attention", "sliding_attention"] }],
+  ["gemma3", { query_pre_attn_scalar: 8 }],
+  ["gemma3", { rope_parameters: { ...gemmaRopes, full_attention: gemmaRopes.sliding_attention } }],
+  ["gemma3", { rope_parameters: { ...gemmaRopes, sliding_attention: gemmaRopes.full_attention } }],
+])("%s with %j has other numbers, so the fixtures above would show a mistake", async (name, settings) => {
+  const [as, other] = await Promise.all([logprobsWith(name, {}), logprobsWith(name, settings)]);
+  expect(difference(other, Float32Array.from(as))).toBeGreaterThan(1e-3);
 });

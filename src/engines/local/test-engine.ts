@@ -103,6 +103,18 @@ export async function train(engine: LocalEngine, policy: PolicyName, steps: numb
 
 export const fixtures = fileURLToPath(new URL("../../../tests/fixtures/models/", import.meta.url));
 
+/** Fixtures with numbers of transformers: whole models, of every architecture. */
+export const referenceModels =
+  "llama llama-grouped-tied llama3-rope smollm2 mistral mistral-window qwen2 qwen2-window qwen3 qwen3-window smollm3 phi3 phi4-mini gemma3".split(
+    " ",
+  );
+/** The same: PEFT's adapters, and their bases. */
+export const referenceAdapters: Readonly<Record<string, string>> = {
+  lora: "llama-grouped-tied",
+  "phi4-mini-lora": "phi4-mini",
+  "gemma3-lora": "gemma3",
+};
+
 const referenceAdam: AdamOptions = {
   learningRate: 1e-2,
   beta1: 0.9,

@@ -1,5 +1,5 @@
 /**
- * Architectures that the local engine does not know, with windows and bounded scores, compared with transformers' own
+ * Architectures of transformers, most of which the local engine does not know, with windows and bounded scores, compared with transformers' own
  * attention in float64 (testing/make_models.py). Tolerances are relative to the tensor's largest number.
  */
 import { execFileSync } from "node:child_process";

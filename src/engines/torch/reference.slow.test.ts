@@ -1,20 +1,25 @@
 /**
  * The engine compared with PyTorch, transformers and PEFT in float64 (tests/fixtures/models), as the local engine is:
- * log-probabilities, losses, every gradient, ten steps of AdamW. Tolerances are relative to the tensor's largest number.
+ * log-probabilities, losses, every gradient, ten steps of AdamW; and what the local engine saves. Tolerances are relative to the tensor's largest number.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readAdapterOptions } from "../../models/adapter-directory.ts";
 import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { temporaryFolder } from "../../models/test-model.ts";
 import type { Loss } from "../engine.ts";
 import {
+  adam,
   dataOf,
   difference,
   farAfterTenSteps,
   farGradients,
   fixtures,
   lossesOf,
+  referenceAdapters,
+  referenceModels,
   snapshotAt,
+  testEngine,
 } from "../local/test-engine.ts";
 import { openShared, python } from "./testing/shared-worker.ts";
 import type { TorchEngine } from "./torch-engine.ts";
@@ -24,23 +29,18 @@ const losses: readonly Loss[] = [
   { type: "importance_sampling" },
   { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
 ];
-const adapters = {
-  lora: {
-    rank: 3,
-    alpha: 12,
-    targetModules: ["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj"],
-    seed: 0,
-  },
-  "critic-lora": { rank: 2, alpha: 6, targetModules: ["q_proj", "v_proj", "down_proj"], seed: 0 },
-};
+
+const names = [...referenceModels, ...Object.keys(referenceAdapters)];
+const bases: Readonly<Record<string, string>> = { ...referenceAdapters, "critic-lora": "llama-grouped-tied" };
 
 /** With the fixture's policy `p`. */
 async function open(name: string): Promise<TorchEngine> {
   const engine = openShared();
   const valueHead = name.startsWith("critic");
-  if (name === "lora" || name === "critic-lora") {
-    const model = join(fixtures, "llama-grouped-tied");
-    await engine.createPolicy({ name: "p", model, adapter: adapters[name], valueHead });
+  const base = bases[name];
+  if (base !== undefined) {
+    const adapter = readAdapterOptions(join(fixtures, name));
+    await engine.createPolicy({ name: "p", model: join(fixtures, base), adapter, valueHead });
     await engine.restore("p", snapshotAt(join(fixtures, name)));
   } else {
     const model = join(fixtures, name === "losses" ? "llama-grouped-tied" : name);
@@ -49,10 +49,8 @@ async function open(name: string): Promise<TorchEngine> {
   return engine;
 }
 
-const variants = ["llama", "llama-grouped-tied", "llama3-rope", "mistral", "qwen2", "qwen3", "lora"];
-
 describe.skipIf(python === undefined)("numbers of transformers", () => {
-  describe.each(variants)("%s", (name) => {
+  describe.each(names)("%s", (name) => {
     const data = dataOf(name);
     let expected: SafetensorsFile;
     let engine: TorchEngine;
@@ -71,6 +69,26 @@ describe.skipIf(python === undefined)("numbers of transformers", () => {
 
     test("ten steps of AdamW", async () => {
       expect(await farAfterTenSteps(engine, expected, data, { type: "cross_entropy" })).toEqual([]);
+    });
+
+    test("what the local engine trained and saved is read with the same log-probabilities", async () => {
+      const local = testEngine();
+      const base = bases[name];
+      const model = join(fixtures, base ?? name);
+      const adapter = base === undefined ? {} : { adapter: readAdapterOptions(join(fixtures, name)) };
+      await local.createPolicy({ name: "p", model, ...adapter });
+      for (let step = 0; step < 3; step++) {
+        await local.forwardBackward(data, { type: "cross_entropy" });
+        await local.optimStep("p", adam);
+      }
+      const saved = join(temporaryFolder(), "saved");
+      await local.export("p", saved);
+      await engine.createPolicy({ name: "q", model: saved, ...adapter });
+      const { logprobs } = await local.forward(data);
+      const read = await engine.forward(data.map((datum) => ({ ...datum, policy: "q" })));
+      for (const [i, found] of read.logprobs.entries())
+        expect(difference(found, logprobs[i] as Float32Array)).toBeLessThan(1e-4);
+      await engine.removePolicy("q");
     });
   });
 

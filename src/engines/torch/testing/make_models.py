@@ -1,4 +1,4 @@
-"""Tiny random models of architectures that the local engine does not know, with numbers of transformers in float64.
+"""Tiny random models of architectures, most of which the local engine does not know, with numbers of transformers in float64.
 
     python make_models.py DATA.json FOLDER
 

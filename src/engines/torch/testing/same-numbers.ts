@@ -1,5 +1,5 @@
 /** How far the numbers of two engines are apart, of one model: for a test with small ones, and to measure large ones. */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { openSafetensors } from "../../../models/safetensors.ts";
 import { makeVariedModel } from "../../../models/test-model.ts";
 import type { Preset } from "../../../models/presets.ts";
@@ -21,6 +21,26 @@ const architectures = {
   ],
   qwen2: ["Qwen2ForCausalLM", {}],
   qwen3: ["Qwen3ForCausalLM", {}],
+  smollm3: [
+    "LlamaForCausalLM",
+    { architectures: ["SmolLM3ForCausalLM"], model_type: "smollm3", no_rope_layers: [1, 0] },
+  ],
+  phi3: [
+    "LlamaForCausalLM",
+    { architectures: ["Phi3ForCausalLM"], model_type: "phi3", sliding_window: 8, pad_token_id: 0 },
+  ],
+  gemma3: [
+    "LlamaForCausalLM",
+    {
+      architectures: ["Gemma3ForCausalLM"],
+      model_type: "gemma3_text",
+      hidden_act: "gelu_pytorch_tanh",
+      query_pre_attn_scalar: 20,
+      sliding_window: 8,
+      layer_types: ["sliding_attention", "full_attention"],
+      rope_local_base_freq: 100,
+    },
+  ],
 } as const;
 
 export type Architecture = keyof typeof architectures;
@@ -62,6 +82,8 @@ const valued: Readonly<Record<string, Loss>> = {
   "value, clip": { type: "value", clip: 0.2 },
 };
 const adapter = { rank: 4, alpha: 8, targetModules: ["q_proj", "v_proj", "o_proj", "down_proj"], seed: 5 };
+/** Of Phi-3, which has no others. */
+const fusedModules = ["qkv_proj", "o_proj", "down_proj"];
 
 export const policyKinds = {
   "whole model": { losses: reinforced, options: {} },
@@ -99,7 +121,10 @@ export async function apart(
   const losses: Readonly<Record<string, Loss>> = policyKinds[kind].losses;
   const loss = losses[lossName] as Loss;
   const both = <T>(work: (engine: ReadableEngine) => Promise<T>) => Promise.all([work(local), work(torch)]);
-  await both((engine) => engine.createPolicy({ ...policyKinds[kind].options, name: "p", model }));
+  const options: Partial<PolicyOptions> = policyKinds[kind].options;
+  const fused = options.adapter && { adapter: { ...options.adapter, targetModules: fusedModules } };
+  const changed = basename(model) === "phi3" ? fused : {};
+  await both((engine) => engine.createPolicy({ ...options, ...changed, name: "p", model }));
   if ("adapter" in policyKinds[kind].options)
     await both((engine) => firstStep(engine, lossName.startsWith("value")));
   const data = await dataFor(local, loss);
