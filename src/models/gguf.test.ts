@@ -84,6 +84,25 @@ test("a model with a value that is not finite is not written", async () => {
   );
 });
 
+test("a window limits the context, as llama.cpp has none for these architectures", async () => {
+  const mistral = { architectures: ["MistralForCausalLM"], model_type: "mistral", sliding_window: 100 };
+  const llama = { architecture: "LlamaForCausalLM" };
+  const { file } = await exported("window", "qwen3", llama, { vocab_size: 400, ...mistral }, "BF16");
+  const { metadata } = await read(file);
+  expect(metadata).toMatchObject({ "general.architecture": "llama", "llama.context_length": 100 });
+});
+
+test.each([
+  ["SmolLM3", "smollm3", { no_rope_layers: [1, 0] }],
+  ["Phi3", "phi3", {}],
+  ["Gemma3", "gemma3_text", { hidden_act: "gelu_pytorch_tanh" }],
+])("%s is not written", async (family, model_type, more) => {
+  const settings = { vocab_size: 400, architectures: [`${family}ForCausalLM`], model_type, ...more };
+  const write = () => exported(family, "qwen3", { architecture: "LlamaForCausalLM" }, settings, "BF16");
+  const message = await failure("bad_model", write);
+  expect(message).toContain(`not for ${model_type}; use \`--to merged\``);
+});
+
 test("has the settings, the tokenizer and the chat template", async () => {
   const { file, directory } = await exported("qwen3", "qwen3", {}, { vocab_size: 400 }, "BF16");
   const { metadata } = await read(file);

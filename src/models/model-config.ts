@@ -253,7 +253,8 @@ function rejectUnknownArithmetic(config: ConfigReader, { modelType, isGemma }: A
   config.only("hidden_act", isGemma ? "gelu_pytorch_tanh" : "silu");
   // In Llama it also adds a bias to o_proj. Qwen2 and Mistral do not have the setting.
   if (!["qwen2", "mistral"].includes(modelType)) config.only("attention_bias", false);
-  for (const name of ["mlp_bias", "lm_head_bias", "use_bidirectional_attention"]) config.only(name, false);
+  for (const name of ["mlp_bias", "lm_head_bias", "use_bidirectional_attention", "rope_interleaved"])
+    config.only(name, false);
   if (!isGemma) config.only("query_pre_attn_scalar", undefined);
   for (const name of ["attn_logit_softcapping", "final_logit_softcapping"]) config.only(name, undefined);
   const quantized = config.value("quantization_config") !== undefined;

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readAdapterOptions } from "../../models/adapter-directory.ts";
 import { projections } from "../../models/adapter-options.ts";
+import { writeMerged } from "../../models/exported.ts";
 import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { failure, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
 import { readObject } from "../../text/files.ts";
@@ -102,6 +103,21 @@ test.each(names)("%s survives saving bit for bit", async (name) => {
   const file = name in referenceAdapters ? "adapter_model.safetensors" : "model.safetensors";
   expect(await tensorsOf(join(saved, file))).toEqual(await tensorsOf(join(fixtures, name, file)));
 });
+
+test.each(Object.entries(referenceAdapters))(
+  "%s merged into %s has its log-probabilities",
+  async (name, base) => {
+    const merged = temporaryFolder();
+    const [directory, model] = [join(fixtures, name), join(fixtures, base)];
+    await writeMerged(merged, { directory, base: model, text: model }, "F32");
+    const engine = testEngine();
+    await engine.createPolicy({ name: "p", model: merged });
+    const own = await open(name);
+    const [found, expected] = await Promise.all([engine, own].map((each) => each.forward(dataOf(name))));
+    for (const [i, logprobs] of (found?.logprobs ?? []).entries())
+      expect(difference(logprobs, expected?.logprobs[i] as Float32Array)).toBeLessThan(1e-4);
+  },
+);
 
 test("an adapter on every projection of Phi-3 is on its fused ones", async () => {
   const engine = testEngine();
