@@ -246,11 +246,15 @@ function whiten(known: readonly TokenCredited[], algorithm: Algorithm): readonly
 /** A missing reward is NaN; anything else that is not finite is no credit. */
 function checkFinite(known: readonly TokenCredited[], algorithm: Algorithm): void {
   for (const { action, tokens } of known) {
-    const wrong = [...tokens.advantages, ...(tokens.valueTargets ?? [])].find((one) => !Number.isFinite(one));
+    const wrong = tokens.advantages.find(isNotFinite) ?? tokens.valueTargets?.find(isNotFinite);
     if (wrong === undefined) continue;
     const of = `an action of role ${action.action.role} in ${action.episode.id}`;
     throw wrongColumn(algorithm, `the credit of ${of} is ${wrong}`);
   }
+}
+
+function isNotFinite(value: number): boolean {
+  return !Number.isFinite(value);
 }
 
 function isKnown(value: number): boolean {

@@ -28,7 +28,14 @@ export function toData(
     ({ advantages }) => addsToLoss(algorithm) || advantages.some((one) => one !== 0),
   );
   const divide = divisors(counted, algorithm);
-  const shared = Map.groupBy(trained, ({ action }) => `${action.policy} ${action.prompt.join(",")}`);
+  // Samples of one request have the same array.
+  const texts = new Map<Int32Array, string>();
+  const textOf = (prompt: Int32Array): string => {
+    const text = texts.get(prompt) ?? prompt.join(",");
+    texts.set(prompt, text);
+    return text;
+  };
+  const shared = Map.groupBy(trained, ({ action }) => `${action.policy} ${textOf(action.prompt)}`);
   return [...shared.values()].map((members): Datum => {
     const { policy, prompt } = (members[0] as CreditedAction).action;
     const continuations = members.map((member) => continuation(member, divide(member), algorithm, signals));
@@ -56,7 +63,7 @@ export function advantageShares(
   const divide = divisors(counted, algorithm);
   const weights = counted.map((one) => ({
     role: one.action.role,
-    weight: sum([...one.advantages].map(Math.abs)) / divide(one),
+    weight: sum(one.advantages.map(Math.abs)) / divide(one),
   }));
   const total = sum(weights.map(({ weight }) => weight));
   if (total === 0) return new Map();

@@ -15,6 +15,7 @@ export function turnWeight(
   { turnWeights, earlyEndWeight }: Pick<Algorithm, "turnWeights" | "earlyEndWeight">,
 ): number {
   const weight = turnWeights?.[action.turn] ?? 1;
+  if (earlyEndWeight === 1) return weight;
   const start = phaseStart(episode, node);
   const siblings = start === null ? [] : childrenOf(episode, nodeOf(episode, start));
   const isLast = siblings.some((sibling) => phaseEnd(episode, sibling).endedEarly === true);

@@ -6,12 +6,15 @@ const frozen = new WeakSet<object>();
 
 /** Freezes objects and lists at any depth. What is not JSON, such as a typed array, is left as it is. */
 export function deepFreeze<Value extends Json>(value: Value): Value {
-  const left: unknown[] = [value];
-  while (left.length > 0) {
-    const next = left.pop();
-    if (typeof next !== "object" || next === null || frozen.has(next) || ArrayBuffer.isView(next)) continue;
+  const left: object[] = [];
+  const visit = (part: unknown): void => {
+    if (typeof part === "object" && part !== null) left.push(part);
+  };
+  visit(value);
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (frozen.has(next) || ArrayBuffer.isView(next)) continue;
     frozen.add(Object.freeze(next));
-    for (const part of Object.values(next)) left.push(part);
+    Object.values(next).forEach(visit);
   }
   return value;
 }

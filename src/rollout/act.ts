@@ -125,7 +125,7 @@ export function checkSampled(
   { policy, count }: Pick<SampleRequest, "policy" | "count">,
 ): void {
   const uneven = sequences.find(({ tokens, logprobs }) => tokens.length !== logprobs.length);
-  const wrong = sequences.flatMap(({ logprobs }) => [...logprobs]).find((one) => !Number.isFinite(one));
+  const [wrong] = sequences.flatMap(({ logprobs }) => logprobs.find((one) => !Number.isFinite(one)) ?? []);
   if (sequences.length === count && uneven === undefined && wrong === undefined) return;
   const found =
     sequences.length !== count

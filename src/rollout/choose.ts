@@ -48,9 +48,11 @@ function jointScore(setting: RolloutSetting, stepped: Stepped): number {
 
 /** The last action of each role in the phase; those before it called tools. */
 function repliesOf(stepped: Stepped): { readonly action: Action; readonly reward: ActionReward | null }[] {
-  const edges = phaseNodes(stepped).flatMap(({ actions, rewarded }) =>
+  const nodes = phaseNodes(stepped);
+  const edges = nodes.flatMap(({ actions, rewarded }) =>
     actions.map((action, index) => ({ action, reward: rewarded[index]?.reward ?? null })),
   );
+  if (nodes.length === 1) return edges;
   return [...Map.groupBy(edges, ({ action }) => action.role).values()].flatMap((own) => own.slice(-1));
 }
 

@@ -184,8 +184,12 @@ function ifKnown<Name extends string>(
 
 /** E[−log p(token)] is the entropy if the tokens are samples of p. */
 function entropyOf(members: readonly PlacedAction[]): Pick<RoleMetrics, "entropy"> {
-  const logprobs = members.flatMap(({ action }) => [...action.logprobs]);
-  return logprobs.length === 0 ? {} : { entropy: -mean(logprobs) };
+  let [total, tokens] = [0, 0];
+  for (const { action } of members) {
+    for (const logprob of action.logprobs) total += logprob;
+    tokens += action.logprobs.length;
+  }
+  return tokens === 0 ? {} : { entropy: -(total / tokens) };
 }
 
 function flatShare(groups: readonly (readonly CreditedAction[])[]): number {

@@ -145,6 +145,8 @@ export type StartJob<T> = (native: NativeEngine, job: number) => Promise<T>;
 /** Jobs of a native engine, which take effect in the order of the calls. */
 export class Jobs {
   readonly #native: NativeEngine;
+  /** Unfinished jobs by their signal, which gets one listener: a list of hundreds makes each one more slow to add. */
+  readonly #cancellable = new Map<AbortSignal, Set<number>>();
   #lastJob = 0;
   #closing: Promise<void> | undefined;
 
@@ -161,16 +163,33 @@ export class Jobs {
     this.rejectIfClosed();
     if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it started.");
     const job = ++this.#lastJob;
-    const cancel = (): void => this.#native.cancel(job);
-    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal !== undefined) this.#watch(signal, job);
     try {
       return await start(this.#native, job);
     } catch (error) {
       throw asTroupeError(error);
     } finally {
-      signal?.removeEventListener("abort", cancel);
+      if (signal !== undefined) this.#unwatch(signal, job);
     }
   }
+
+  #watch(signal: AbortSignal, job: number): void {
+    const jobs = this.#cancellable.get(signal) ?? new Set();
+    if (jobs.size === 0) signal.addEventListener("abort", this.#cancel);
+    this.#cancellable.set(signal, jobs.add(job));
+  }
+
+  #unwatch(signal: AbortSignal, job: number): void {
+    const jobs = this.#cancellable.get(signal);
+    jobs?.delete(job);
+    if (jobs === undefined || jobs.size > 0) return;
+    this.#cancellable.delete(signal);
+    signal.removeEventListener("abort", this.#cancel);
+  }
+
+  readonly #cancel = ({ target }: Event): void => {
+    for (const job of this.#cancellable.get(target as AbortSignal) ?? []) this.#native.cancel(job);
+  };
 
   /** Cancels every job. May be called repeatedly. */
   close(): Promise<void> {
