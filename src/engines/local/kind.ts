@@ -13,19 +13,18 @@ export const localSettings = z.strictObject({
     .describe(
       "Of matrix products; auto: bfloat16 where the CPU supports it. Weights stay float32; those of a frozen base stay bfloat16 if they are.",
     ),
-  cacheGigabytes: z
-    .number()
+  cacheBytes: z
+    .int()
     .min(0)
-    .max(4096)
     .default(0)
     .describe(
-      "Memory for keys and values of sequences that are sampled together; 0: a quarter of what is free, at least 1.",
+      "Memory for keys and values of sequences that are sampled together; in bytes; 0: a quarter of what is free, at least 1 GB.",
     ),
 });
 
 export const localKind = {
   options: localSettings,
   capabilities: () => localCapabilities,
-  open: ({ threads, precision, cacheGigabytes }) =>
-    new LocalEngine({ threads, cacheGigabytes, ...(precision === "auto" ? {} : { precision }) }),
+  open: ({ threads, precision, cacheBytes }) =>
+    new LocalEngine({ threads, cacheBytes, ...(precision === "auto" ? {} : { precision }) }),
 } satisfies EngineKind<z.output<typeof localSettings>>;

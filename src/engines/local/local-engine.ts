@@ -79,7 +79,7 @@ export interface LocalEngineOptions {
   /** Precision of matrix products. bfloat16 (the default) is float32 if the processor has no units for it. */
   readonly precision?: Precision;
   /** For keys and values of sequences that are sampled together; absent or 0: a quarter of what is free, at least 1 GB. */
-  readonly cacheGigabytes?: number;
+  readonly cacheBytes?: number;
 }
 
 /** Known without starting an engine, so that recipes can be checked without a compiled addon. */
@@ -100,9 +100,8 @@ export const localCapabilities: EngineCapabilities = {
   top: true,
 };
 
-function cacheBytes(gigabytes: number): number {
-  const gigabyte = 2 ** 30;
-  return Math.round(gigabytes > 0 ? gigabytes * gigabyte : Math.max(gigabyte, process.availableMemory() / 4));
+function cacheLimit(bytes: number): number {
+  return bytes > 0 ? bytes : Math.max(2 ** 30, Math.round(process.availableMemory() / 4));
 }
 
 /** @throws TroupeError `no_engine` from the constructor if the compiled addon is missing */
@@ -124,7 +123,7 @@ export class LocalEngine implements Engine {
     const native = startNativeEngine(
       options.threads ?? 0,
       options.precision ?? "bfloat16",
-      cacheBytes(options.cacheGigabytes ?? 0),
+      cacheLimit(options.cacheBytes ?? 0),
     );
     const { kernels, threads, precision } = native.description();
     this.description = `local engine (${kernels}, ${threads} ${threads === 1 ? "thread" : "threads"}, ${precision})`;
