@@ -64,20 +64,28 @@ struct TileProducts {
     }
   }
 
-  // The same product, keeping each panel of B in the cache for all tile rows.
-  static void sweep_rows(Tile<Op> tile, int rows, Range columns) {
-    const Stored* b = tile.b;
-    const Element* a = tile.a;
-    float* c = tile.c;
+  // The same product, keeping each panel of B in the cache for all tile rows; a narrow one is widened there, once.
+  static void sweep_rows(const Tile<Op>& tile, int rows, Range columns, Element* wide) {
     for (int column = columns.begin; column < columns.end; column += panel) {
-      tile.b = b + column / panel * tile.b_panel;
-      tile.columns = smaller(panel, columns.end - column);
-      for_each_tile(rows, [&](int first, int height) {
-        tile.a = a + first * tile.a_row;
-        tile.c = c + first * tile.c_row + column;
-        packed_tile<Op>(height, 1)(tile);
-      });
+      const int width = smaller(panel, columns.end - column);
+      const Stored* b = tile.b + column / panel * tile.b_panel;
+      if constexpr (sizeof(Stored) == sizeof(Element)) {
+        sweep_panel<Op>(tile, b, rows, column, width);
+      } else {
+        for (int i = 0; i < tile.steps * panel; i += lanes) store(wide + i, Op::load_group(b + i));
+        sweep_panel<Float32>(tile, wide, rows, column, width);
+      }
     }
+  }
+
+  template <class Wide>
+  static void sweep_panel(const Tile<Op>& from, const typename Wide::Stored* b, int rows, int column, int width) {
+    Tile<Wide> tile{from.a, from.a_row, from.a_step, b, panel, from.b_panel, from.steps, from.c, from.c_row, width, from.into};
+    for_each_tile(rows, [&](int first, int height) {
+      tile.a = from.a + first * from.a_row;
+      tile.c = from.c + first * from.c_row + column;
+      packed_tile<Wide>(height, 1)(tile);
+    });
   }
 
   static void multiply(const ProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
@@ -94,7 +102,7 @@ struct TileProducts {
         if (height <= max_rows)
           sweep_panels(tile, height, columns);
         else
-          sweep_rows(tile, height, columns);
+          sweep_rows(tile, height, columns, reinterpret_cast<Element*>(scratch + rows_bytes));
       });
     }
   }
