@@ -3,7 +3,7 @@
  * folder.
  */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import type { BatchSize, Datum, Engine, ProcessMemory } from "../../../engines/engine.ts";
 import type { Json } from "../../../environments/environment.ts";
@@ -50,6 +50,8 @@ export interface Calibration {
   readonly deviceMemory: number | null;
   /** Whether the engine predicts it for the whole batch. */
   readonly memoryIsPredicted: boolean;
+  /** All of this machine's memory, or of its container's, in bytes. */
+  readonly machineMemory: number;
 }
 
 /** Number of tasks whose prompts are measured. */
@@ -150,6 +152,7 @@ async function measure(
     measured: sampleOf([supervised, groups, prompts, decoded]),
     ...memoryOf(own, predicted, auxiliaryBytes(resolved, sizes)),
     memoryIsPredicted: predicted !== undefined,
+    machineMemory: Math.min(totalmem(), process.constrainedMemory() || Infinity),
   };
 }
 
@@ -300,7 +303,8 @@ export async function measureDecoding(
   for (;;) {
     const taken = await secondsWith(length);
     const steps = length - 1;
-    rates.push((sequences * steps) / Math.max(taken - first, 1e-6));
+    // On a busy machine the prompts alone may seem to take as long as prompts and steps.
+    rates.push((sequences * steps) / Math.max(taken - first, taken / 4));
     left -= taken;
     const next = Math.min(longest, Math.floor(1 + steps * Math.min(growth, left / taken)));
     if (next <= length) break;

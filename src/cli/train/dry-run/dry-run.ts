@@ -153,6 +153,11 @@ function totals(calibration: Calibration, seconds: number, hasTools: boolean): s
       ? `memory: about ${showBytes(memory)}, with all that the engine holds`
       : `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +
         `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
+    ...(memory <= calibration.machineMemory
+      ? []
+      : [
+          `warning: this machine has ${showBytes(calibration.machineMemory)} of memory; take a smaller model, fewer tasks or shorter actions`,
+        ]),
     `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
     ...(estimate.judging === null ? [] : judgingLines(estimate.judging)),
     "",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Datum } from "../../../engines/engine.ts";
-import { measureRate, memoryOf, portionOf, tokensIn } from "./calibrate.ts";
+import { sum } from "../../../statistics.ts";
+import { measureDecoding, measureRate, memoryOf, portionOf, tokensIn } from "./calibrate.ts";
 
 const datum = (policy: string, prompt: number, ...actions: number[]): Datum => ({
   policy,
@@ -10,14 +11,18 @@ const datum = (policy: string, prompt: number, ...actions: number[]): Datum => (
 const task = [datum("small", 600, 100, 100), datum("large", 150, 50)];
 const sixteen = Array.from({ length: 16 }, () => task);
 
+function busy(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
 /** Takes a time for each token, whatever else the machine does. */
 function slowly(millisecondsPerToken: number) {
   const portions: number[] = [];
   const work = async (data: readonly Datum[]) => {
     const tokens = tokensIn(data);
     portions.push(tokens);
-    const end = performance.now() + tokens * millisecondsPerToken;
-    while (performance.now() < end);
+    busy(tokens * millisecondsPerToken);
     return tokens;
   };
   return { portions, work };
@@ -29,7 +34,7 @@ describe("a rate", () => {
     const { rate, tokens, whole } = await measureRate(sixteen, work, 0.5);
     expect({ first: portions[0], whole }).toEqual({ first: 32, whole: 16_000 });
     // Half a second is 250 tokens.
-    expect(portions.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(252);
+    expect(sum(portions)).toBeLessThanOrEqual(252);
     expect(tokens).toBe(portions.at(-1));
     expect(rate).toBeLessThanOrEqual(500);
   });
@@ -43,6 +48,35 @@ describe("a rate", () => {
 
   it("of one measurement has no spread", async () => {
     expect(await measureRate(sixteen, slowly(1).work, 0.01)).toMatchObject({ tokens: 32, spread: null });
+  });
+});
+
+describe("the rate of decoding", () => {
+  it("is that of all sequences of a step together, without their prompts", async () => {
+    const asked: Datum[][] = [];
+    // A prompt token takes a millisecond and a step of decoding five, however many sequences take part.
+    const work = async (data: readonly Datum[]) => {
+      asked.push([...data]);
+      busy(sum(data.map(({ prompt }) => prompt.length)));
+      busy(5 * ((data[0]?.continuations[0]?.tokens.length ?? 1) - 1));
+      return 0;
+    };
+    const data = [datum("a", 400, 90, 90), datum("a", 400, 90, 90)];
+    const { tokens, whole } = await measureDecoding(data, 1000, work, 0.4);
+    expect(asked.every((all) => all.length === 2 && all.every(({ prompt }) => prompt.length === 50))).toBe(
+      true,
+    );
+    expect(tokens).toBeLessThan(whole);
+  });
+
+  it("takes roles one after the other", async () => {
+    const asked: string[] = [];
+    const work = async (data: readonly Datum[]) => {
+      asked.push(data.map(({ policy }) => policy).join(" "));
+      return 0;
+    };
+    await measureDecoding([datum("a", 4, 2), datum("b", 4, 2), datum("a", 4, 2)], 1000, work, 0.01);
+    expect(asked.slice(0, 2)).toEqual(["a a", "b"]);
   });
 });
 
