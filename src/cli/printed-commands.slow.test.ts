@@ -33,7 +33,7 @@ function commandsIn(text: string): readonly string[] {
 /** A server runs until it is stopped, here once it has said where it is. */
 function untilStarted(server: string): string {
   const isWaiting = "[ ! -s said ] && kill -0 $pid";
-  return `${server} > said & pid=$!; while ${isWaiting}; do sleep 0.1; done; kill -INT $pid; wait $pid`;
+  return `rm -f said; ${server} > said & pid=$!; while ${isWaiting}; do sleep 0.1; done; kill -INT $pid; wait $pid`;
 }
 
 it("at the end of a run in another folder", async () => {
