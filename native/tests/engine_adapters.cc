@@ -115,7 +115,7 @@ void check_frozen(Report& report, const Variant& variant, const std::string& pat
   }
   report.check(narrow.tensors("m").size() == wide.tensors("m").size(), name + ": all tensors");
   for (Engine* engine : {&wide, &narrow}) {
-    engine->add_adapter("a", "m", {4, 8, every_target, false});
+    engine->add_adapter("a", "m", {4, 8, targets_of(variant.config, every_target), false});
     fill_random(*engine, "a", 6);
   }
   Random random(3);
