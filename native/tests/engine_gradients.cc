@@ -167,8 +167,7 @@ void check_adapters(const Variant& variant, Report& report) {
 }  // namespace
 
 // One sequence so long that the backward pass computes each layer again: the gradient of the loss along a direction.
-void check_long(Report& report) {
-  ModelConfig config = tiny_config();
+void check_long(Report& report, const char* name, ModelConfig config) {
   config.max_positions = 4096;
   config.qk_norm = true;
   Engine engine(2, Precision::float32);
@@ -193,11 +192,14 @@ void check_long(Report& report) {
     return loss;
   };
   const double slope = (loss_at(step) - loss_at(-step)) / (2 * step);
-  report.check(std::fabs(slope / length - 1) < 0.02, "gradient over a long sequence", slope, length);
+  report.check(std::fabs(slope / length - 1) < 0.02, std::string("gradient over a long sequence, ") + name, slope, length);
 }
 
 void check_gradients(Report& report) {
-  check_long(report);
+  check_long(report, "llama", tiny_config());
+  ModelConfig gemma = variants().back().config;
+  gemma.windows = {300, 0};
+  check_long(report, "gemma3", gemma);
   for (const Variant& variant : variants()) {
     for (const Case& each : losses_of_policies()) check_policies(variant, each, report);
     check_critics(variant, report);
