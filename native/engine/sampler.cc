@@ -9,13 +9,13 @@ namespace troupe {
 namespace {
 
 
-// Sequences decoded together. A step reads the model's weights once and each sequence's keys and values. Weights in the
-// processor's cache are cheap to read again, so a small model decodes few sequences at a time, whose keys and values
-// then stay cached too; a large one decodes many, which share reading its weights.
+// Sequences decoded together. A step reads the model's weights once and each sequence's keys and values, and its threads
+// wait for one another after every product, so many sequences are decoded at a time. Of a small model, whose weights are
+// cheap to read again from the processor's cache, they are fewer: their keys and values then stay cached too.
 size_t most_active(const Model& model, int threads) {
   constexpr size_t cached_parameters = size_t{1} << 22;
   const size_t times = 1 + model.parameter_count() / cached_parameters;
-  return 8 * threads * std::min<size_t>(times, 8);
+  return 8 * threads * std::clamp<size_t>(times, 4, 8);
 }
 
 Adapter* adapter_of(const std::unique_ptr<Sequence>& sequence) { return sequence->job->policy.adapter; }
