@@ -216,11 +216,12 @@ describe("the panel", () => {
     expect(text).toContain("500 tokens/s   memory 420 MB");
   });
 
+  const footOf = (engine: ProcessMemory): string =>
+    stripVTControlCharacters(panelLines(state, 80, { own: 120e6, engine }).join("\n"));
+
   it("shows the memory of an engine's process and of its GPU apart", () => {
-    const text = (engine: ProcessMemory): string =>
-      stripVTControlCharacters(panelLines(state, 80, { own: 120e6, engine }).join("\n"));
-    expect(text({ host: 2.4e9 })).toContain("memory 120 MB, engine 2.4 GB   ");
-    expect(text({ host: 2.4e9, device: 6e9 })).toContain("memory 120 MB, engine 2.4 GB, GPU 6.0 GB   ");
+    expect(footOf({ host: 2.4e9 })).toContain("memory 120 MB, engine 2.4 GB   ");
+    expect(footOf({ host: 2.4e9, device: 6e9 })).toContain("memory 120 MB, engine 2.4 GB, GPU 6.0 GB   ");
   });
 
   it("shows what was measured of each role, and the last limit that was crossed", () => {
