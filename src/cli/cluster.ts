@@ -124,9 +124,12 @@ async function show(plan: ClusterPlan, launch: Launch, { output, json, words }: 
 
 /** Without the numbers of a model that follow from others. */
 function withoutTables(plan: ClusterPlan): unknown {
-  return JSON.parse(
-    JSON.stringify(plan, (_, value: unknown) => (ArrayBuffer.isView(value) ? undefined : value)),
-  );
+  return JSON.parse(JSON.stringify(plan, (_, value: unknown) => (isTable(value) ? undefined : value)));
+}
+
+function isTable(value: unknown): boolean {
+  const isList = Array.isArray(value) && value.length > 0;
+  return ArrayBuffer.isView(value) || (isList && value.every((each) => ArrayBuffer.isView(each)));
 }
 
 async function writeFiles(folder: string, files: Launch["files"]): Promise<void> {
