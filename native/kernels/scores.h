@@ -66,7 +66,7 @@ static void run_score_tile(const float* a, ptrdiff_t a_row, const float* b, int 
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 16
-        for (int j = 0; j < panel_vectors; ++j) partial[r][j] = partial[r][j] + splat(a[r * a_row + d]) * keys[j];
+        for (int j = 0; j < panel_vectors; ++j) partial[r][j] = add_product(partial[r][j], splat(a[r * a_row + d]), keys[j]);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r)
@@ -99,9 +99,9 @@ TROUPE_INLINE Vector score_keys(const float* query, const float* k, ptrdiff_t st
     Vector sum{};
     if constexpr (Chunks > 0) {
 #pragma GCC unroll 16
-      for (int c = 0; c < Chunks; ++c) sum = sum + load(query + c * lanes) * load(row + c * lanes);
+      for (int c = 0; c < Chunks; ++c) sum = add_product(sum, load(query + c * lanes), load(row + c * lanes));
     } else {
-      for_each_vector(head_dim, [&](size_t d, auto get, auto) { sum = sum + get(query + d) * get(row + d); });
+      for_each_vector(head_dim, [&](size_t d, auto get, auto) { sum = add_product(sum, get(query + d), get(row + d)); });
     }
     sums[i] = sum;
   }

@@ -6,6 +6,8 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #define TROUPE_INLINE static inline __attribute__((always_inline))
@@ -28,6 +30,17 @@ TROUPE_INLINE Vector load(const float* p) { return *reinterpret_cast<const Unali
 TROUPE_INLINE void store(float* p, Vector v) { *reinterpret_cast<UnalignedVector*>(p) = v; }
 // x - 0 is x for every x, so compilers emit only the broadcast.
 TROUPE_INLINE Vector splat(float x) { return x - Vector{}; }
+
+// For ARM, GCC rounds a product by itself if a branch lies before its sum, and elsewhere does not: one query would not
+// have the bits of many.
+TROUPE_INLINE Vector add_product(Vector sum, Vector a, Vector b) {
+#if defined(__aarch64__)
+  return reinterpret_cast<Vector>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
+                                            reinterpret_cast<float32x4_t>(b)));
+#else
+  return sum + a * b;
+#endif
+}
 
 // The first `count` < lanes floats; the rest are zero, and their memory is not read.
 TROUPE_INLINE Vector load_part(const float* p, int count) {
