@@ -26,6 +26,21 @@ export async function modelDigests(directory: string): Promise<ModelDigests> {
 }
 
 /**
+ * Another text once a file of the directory was written or replaced; its contents are not read. @throws TroupeError
+ * `bad_model`
+ */
+export async function modelVersion(directory: string): Promise<string> {
+  const names = (await namesIn(directory, "bad_model")).filter((name) => files.test(name)).toSorted();
+  const versions: string[] = [];
+  for (const name of names) {
+    // Not the time of change: a hard link of the file, or other permissions, leave its contents.
+    const stat = await fs.stat(path.join(directory, name), { bigint: true }).catch(() => null);
+    versions.push([name, stat?.ino, stat?.size, stat?.mtimeNs].join(" "));
+  }
+  return versions.join("\n");
+}
+
+/**
  * Compares the directory with what the run recorded of the policy's model; without a record nothing is known.
  * @throws TroupeError `bad_run` if its contents are others
  */

@@ -1,8 +1,10 @@
 /** The base of adapters: as its file has it, in memory once whoever uses it, with the bits of the same weights in float32. */
+import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
-import { makeModel, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
+import { beforeAll, expect, test, vi } from "vitest";
+import { failure, makeModel, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
 import type { LocalEngine } from "./local-engine.ts";
+import { Jobs } from "./native.ts";
 import { adapter, request, snapshotAt, someDatum, testEngine, train } from "./test-engine.ts";
 
 const folder = temporaryFolder();
@@ -58,4 +60,52 @@ test("exists once for several policies, a reference, a critic and a copy", async
     () => engine.copy("a"),
   ];
   for (const other of others) expect(await bytesOf(other)).toBeLessThan(8 * trainableParameters);
+});
+
+/** Puts other weights of the same shape into a copy of the model; and what they give. */
+async function replacement(): Promise<{ replace: (model: string) => void; logprobs: Float32Array[] }> {
+  const directory = join(temporaryFolder(), "other");
+  const engine = testEngine();
+  await engine.createPolicy({ name: "p", model: stored });
+  await train(engine, "p", 3);
+  await engine.export("p", directory, { format: "BF16" });
+  return {
+    replace: (model) => cpSync(join(directory, "model.safetensors"), join(model, "model.safetensors")),
+    logprobs: await logprobsOn(testEngine(), directory, "p"),
+  };
+}
+
+async function logprobsOn(engine: LocalEngine, model: string, name: string): Promise<Float32Array[]> {
+  await engine.createPolicy({ name, model, adapter });
+  return [...(await engine.forward([someDatum(name)])).logprobs];
+}
+
+test("is loaded again after its files were replaced, and earlier adapters keep theirs", async () => {
+  const model = join(temporaryFolder(), "model");
+  cpSync(stored, model, { recursive: true });
+  const other = await replacement();
+  const engine = testEngine();
+  const before = await logprobsOn(engine, model, "before");
+  other.replace(model);
+  expect(await logprobsOn(engine, model, "after")).toEqual(other.logprobs);
+  expect(other.logprobs).not.toEqual(before);
+  expect([...(await engine.forward([someDatum("before")])).logprobs]).toEqual(before);
+});
+
+test.each([{ adapter }, {}])("is not loaded if its files are replaced meanwhile: %o", async (options) => {
+  const model = join(temporaryFolder(), "model");
+  cpSync(stored, model, { recursive: true });
+  const other = await replacement();
+  const engine = testEngine();
+  const empty = engine.memoryBytes;
+  // The headers are read, the weights are not.
+  const run = vi.spyOn(Jobs.prototype, "run").mockImplementationOnce(function (this: Jobs, start, signal) {
+    other.replace(model);
+    return this.run(start, signal);
+  });
+  const message = await failure("bad_model", () => engine.createPolicy({ name: "p", model, ...options }));
+  run.mockRestore();
+  expect(message).toContain("was changed while it was read; try again");
+  expect(engine.memoryBytes).toBe(empty);
+  await engine.createPolicy({ name: "p", model, ...options });
 });

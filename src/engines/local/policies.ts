@@ -1,4 +1,5 @@
 /** Policies in the native engine's memory: how they are loaded, copied, filled and removed. */
+import { hash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { TroupeError } from "../../errors.ts";
@@ -11,6 +12,7 @@ import {
 import { modulesOf, type AdapterOptions } from "../../models/adapter-options.ts";
 import { bytesPerWeight } from "../../models/float-formats.ts";
 import { checkSameShape } from "../../models/model-config.ts";
+import { modelVersion } from "../../models/model-digests.ts";
 import {
   describeModel,
   openModelWeights,
@@ -80,7 +82,7 @@ export function policyInfo(policy: Policy): PolicyInfo {
  */
 export class Loader {
   readonly #jobs: Jobs;
-  /** Bases of adapters, by their directory's real path. */
+  /** Bases of adapters, by their directory's real path and its version. */
   readonly #bases = new Map<string, LoadedModel>();
 
   constructor(jobs: Jobs) {
@@ -143,9 +145,11 @@ export class Loader {
   }
 
   async #wholeModel({ name, directory, valueHead, version }: Making): Promise<Policy> {
-    const stored = await describeModel(directory);
-    checkHead(directory, stored, valueHead);
-    const model = await this.#loadModel(name, directory, stored, valueHead ? asCritic(stored) : stored);
+    const model = await this.#whileUnchanged(directory, async () => {
+      const stored = await describeModel(directory);
+      checkHead(directory, stored, valueHead);
+      return this.#loadModel(name, directory, stored, valueHead ? asCritic(stored) : stored);
+    });
     const { tensors, description } = model;
     return { name, model, critic: valueHead, tensors, textFiles: description.textFiles, version };
   }
@@ -195,8 +199,11 @@ export class Loader {
   }
 
   async #base(directory: string): Promise<LoadedModel> {
-    const place = await realpath(directory).catch(() => directory);
-    const base = this.#bases.get(place) ?? (await this.#loadBase(place, directory));
+    const real = await realpath(directory).catch(() => directory);
+    // Once its files are replaced, the directory contains another base than the one in memory.
+    const place = `${real} ${hash("sha256", await modelVersion(real).catch(() => ""))}`;
+    const load = () => this.#loadBase(`model ${place}`, directory);
+    const base = this.#bases.get(place) ?? (await this.#whileUnchanged(directory, load));
     this.#bases.set(place, base);
     base.users++;
     return base;
@@ -209,9 +216,8 @@ export class Loader {
     await this.#remove(base.name);
   }
 
-  async #loadBase(place: string, directory: string): Promise<LoadedModel> {
+  async #loadBase(name: string, directory: string): Promise<LoadedModel> {
     const description = await describeModel(directory);
-    const name = `model ${place}`;
     const weights = await openModelWeights(directory, description.shape);
     const files = tensorsInFiles(weights, modelTensors(description.shape));
     if (!files.every(canStayStored)) return this.#loadModel(name, directory, description, description);
@@ -240,6 +246,17 @@ export class Loader {
     const present = tensors.filter((tensor) => weights.has(tensor.name));
     await this.#orRemove(name, () => this.fill(name, present, weights));
     return { name, directory, description, tensors, users: 0 };
+  }
+
+  /** Tensors are where the file's header said: if another file has come in between, its bytes have other meanings. */
+  async #whileUnchanged(directory: string, load: () => Promise<LoadedModel>): Promise<LoadedModel> {
+    const before = await modelVersion(directory).catch(() => null);
+    const model = await load();
+    await this.#orRemove(model.name, async () => {
+      if ((await modelVersion(directory)) === before) return;
+      throw new TroupeError("bad_model", `${directory} was changed while it was read; try again.`);
+    });
+    return model;
   }
 
   /** Leaves no incomplete policy behind. */
