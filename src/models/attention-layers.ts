@@ -44,14 +44,16 @@ export function readAttentionLayers(
 ): AttentionLayers {
   const hasRope = rules.skipsRope ? ropeLayers(config, layers) : Array.from({ length: layers }, () => true);
   const window = readWindow(config, rules);
-  const usual = (turns: boolean, layer: number) => window > 0 && hasWindow(config, rules, layer, turns);
+  // With a rotation of their own, layers slide whether or not there is a window.
+  const maySlide = window > 0 || rules.slidingRope !== undefined;
+  const usual = (turns: boolean, layer: number) => maySlide && hasWindow(config, rules, layer, turns);
   const sliding = listedTypes(config, layers) ?? hasRope.map(usual);
   if (!rules.isListed && !sliding.every((each, layer) => each === usual(true, layer)))
     config.reject("layer_types", "nothing, because this architecture has the same attention in every layer");
   if (window === 0 && sliding.includes(true))
     config.reject(
       rules.isSwitched ? "use_sliding_window" : "sliding_window",
-      `a window, as layer_types has sliding_attention`,
+      `a window, as some layers have sliding_attention, by layer_types or by default`,
     );
   const windows = Int32Array.from(sliding, (isWindowed) => (isWindowed ? window : 0));
   if (rules.slidingRope !== undefined) {

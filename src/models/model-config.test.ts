@@ -210,6 +210,11 @@ test.each([
     ["chunked_attention"],
   ],
   [
+    "a window of Gemma that is null without a list of layers",
+    of("Gemma3ForCausalLM", { sliding_window: null }),
+    ["sliding_window is null", "a window"],
+  ],
+  [
     "a window of Gemma that is null",
     of("Gemma3ForCausalLM", { sliding_window: null, layer_types: ["full_attention", "sliding_attention"] }),
     ["sliding_window is null"],
