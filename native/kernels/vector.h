@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__FMA__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -31,12 +31,18 @@ TROUPE_INLINE void store(float* p, Vector v) { *reinterpret_cast<UnalignedVector
 // x - 0 is x for every x, so compilers emit only the broadcast.
 TROUPE_INLINE Vector splat(float x) { return x - Vector{}; }
 
-// For ARM, GCC rounds a product by itself if a branch lies before its sum, and elsewhere does not: one query would not
-// have the bits of many.
+// GCC rounds a product by itself if a branch lies before its sum, as before the last part of a row that is no multiple
+// of lanes, and elsewhere does not: one query would not have the bits of many.
 TROUPE_INLINE Vector add_product(Vector sum, Vector a, Vector b) {
 #if defined(__aarch64__)
   return reinterpret_cast<Vector>(vfmaq_f32(reinterpret_cast<float32x4_t>(sum), reinterpret_cast<float32x4_t>(a),
                                             reinterpret_cast<float32x4_t>(b)));
+#elif defined(__AVX512F__)
+  return reinterpret_cast<Vector>(_mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b),
+                                                  reinterpret_cast<__m512>(sum)));
+#elif defined(__FMA__)
+  return reinterpret_cast<Vector>(_mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b),
+                                                  reinterpret_cast<__m256>(sum)));
 #else
   return sum + a * b;
 #endif

@@ -18,7 +18,7 @@ struct Case {
 
 const Case cases[] = {{0, 1, 1, 16},    {0, 7, 7, 16},   {0, 33, 33, 32},  {20, 5, 5, 64},  {31, 40, 40, 16},
                       {64, 100, 100, 128}, {100, 1, 1, 64}, {300, 17, 1, 32}, {0, 130, 130, 64}, {50, 33, 20, 24},
-                      {0, 20, 3, 80}};
+                      {0, 20, 3, 80},     {0, 33, 33, 20}, {40, 9, 9, 100}};
 // Windows of one key, within and across the vectors and panels of any set, up to the last key and beyond; they begin in
 // the prefix, at its end and behind it.
 const int windows[] = {1, 2, 7, 8, 16, 17, 31, 33, 64, 100, 129, 130, 1000};
@@ -294,7 +294,7 @@ void check_attention(const Kernels& kernels, Report& report) {
       for (int sequences : {1, 3, 8, 40}) check_group(kernels, report, prefix, sequences, 24, window);
   for (int sequences : {1, 3, 4, 8, 14, 15, 40})
     for (int prefix : {0, 1, 31, 200})
-      for (int head_dim : {16, 24, 64, 128}) check_group(kernels, report, prefix, sequences, head_dim);
+      for (int head_dim : {16, 20, 24, 64, 100, 128}) check_group(kernels, report, prefix, sequences, head_dim);
   Problem small(cases[3]);
   check_reference(report, small);
 }

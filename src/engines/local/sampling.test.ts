@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engine.ts";
-import { makeModel, temporaryFolder, vocabularySize, words } from "../../models/test-model.ts";
+import { makeModel, temporaryFolder, tinyPreset, vocabularySize, words } from "../../models/test-model.ts";
 import { ids, request, testEngine } from "./test-engine.ts";
 
 const engine = testEngine();
@@ -36,6 +36,23 @@ describe("sampling", () => {
     expect(await engine.sample(request({ count: 4, seed: 6 }))).not.toEqual(first);
     expect(first[0]).not.toEqual(first[1]);
   });
+
+  test.each([12, 20, 28])(
+    "gives the log-probabilities of a forward pass with heads of %d",
+    async (headSize) => {
+      const preset = { ...tinyPreset, headSize };
+      const policy = `heads of ${headSize}`;
+      await engine.createPolicy({
+        name: policy,
+        model: await makeModel(temporaryFolder(), "model", { preset }),
+      });
+      const prompt = Int32Array.from({ length: 20 }, (_, i) => i % vocabularySize);
+      const sampled = await engine.sample(request({ policy, prompt, count: 9, maxTokens: 40 }));
+      const continuations = sampled.map(({ tokens }) => ({ tokens }));
+      const { logprobs } = await engine.forward([{ policy, prompt, continuations }]);
+      expect(logprobs).toEqual(sampled.map((each) => each.logprobs));
+    },
+  );
 
   test("with concurrent requests equals sampling alone, bit for bit", async () => {
     const requests = Array.from({ length: 20 }, (_, i) =>
