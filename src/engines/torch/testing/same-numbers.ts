@@ -23,7 +23,7 @@ const architectures = {
   qwen3: ["Qwen3ForCausalLM", {}],
   smollm3: [
     "LlamaForCausalLM",
-    { architectures: ["SmolLM3ForCausalLM"], model_type: "smollm3", no_rope_layers: [1, 0] },
+    { architectures: ["SmolLM3ForCausalLM"], model_type: "smollm3", no_rope_layers: [1, 0], pad_token_id: 0 },
   ],
   phi3: [
     "LlamaForCausalLM",
