@@ -28,7 +28,7 @@ const mostAtOnce = 256;
 
 /**
  * @param continuations of each candidate
- * @param onProgress is told how many continuations were played
+ * @param onProgress called with the number of continuations played so far
  * @throws TroupeError as the sampler
  */
 export async function valuesOf(
