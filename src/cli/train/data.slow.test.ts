@@ -107,7 +107,9 @@ it("Ctrl-C during the download says that it resumes, and it does, with a line of
   hub.seen.length = 0;
   const { code, stdout, stderr } = await train(["--dry-run"]);
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^test\.jsonl 1 MB\nopening the models\nallocating .*\nmeasuring .*\n$/);
+  expect(stderr).toMatch(
+    /^test\.jsonl 1 MB\nopening the models\nopened in .*\nallocating .*\n(?:.* tokens per second\n){3}$/,
+  );
   expect(hub.seen.find(({ origin }) => origin === "storage")?.range).toBe(`bytes=${half}-`);
   expect(stdout).toMatch(
     /^data train: openai\/openai_humaneval at aaaaaaaaaaaa, test\[2:\]: 4 problems \(1 malformed and 0 failing ones skipped\), content hash [0-9a-f]{12}$/m,
