@@ -122,9 +122,10 @@ describe("an episode as JSON", () => {
         (sampled, said, earned, seen, state) => {
           const tokens = Int32Array.from(sampled, ([token]) => token);
           const logprobs = Float32Array.from(sampled, ([, logprob]) => logprob);
+          const entropies = logprobs.map((logprob) => logprob / 2);
           const json = JSON.parse(JSON.stringify({ state, said, earned, seen }));
           const [action, ...actions] = whole.actions;
-          const changed = { ...(action as Action), tokens, logprobs, reply: json.said };
+          const changed = { ...(action as Action), tokens, logprobs, entropies, reply: json.said };
           const nodes = whole.nodes.map((node) => ({
             ...node,
             state: json.state,
@@ -171,7 +172,15 @@ describe("an invalid episode", () => {
     [
       "with a missing log-probability",
       (json) => ({ ...json, actions: json.actions.map((one) => ({ ...one, logprobs: [] })) }),
-      /one log-probability per token/,
+      /one log-probability, or one entropy, per token/,
+    ],
+    [
+      "with an entropy too many",
+      (json) => ({
+        ...json,
+        actions: json.actions.map((one) => ({ ...one, entropies: [...one.tokens, 1] })),
+      }),
+      /one log-probability, or one entropy, per token/,
     ],
   ];
 

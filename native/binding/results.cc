@@ -20,16 +20,18 @@ Napi::Value to_javascript(Napi::Env env, const std::vector<SampledSequence>& seq
   for (const SampledSequence& sequence : sequences) total += sequence.tokens.size();
   Napi::Int32Array tokens = Napi::Int32Array::New(env, total);
   Napi::Float32Array logprobs = Napi::Float32Array::New(env, total);
+  Napi::Float32Array entropies = Napi::Float32Array::New(env, total);
   Napi::Int32Array lengths = Napi::Int32Array::New(env, sequences.size());
   Napi::Uint8Array stopped = Napi::Uint8Array::New(env, sequences.size());
   size_t at = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
     const SampledSequence& sequence = sequences[i];
-    if (sequence.logprobs.size() != sequence.tokens.size()) {
-      throw Napi::Error::New(env, "The engine returned a token without its log-probability.");
+    if (sequence.logprobs.size() != sequence.tokens.size() || sequence.entropies.size() != sequence.tokens.size()) {
+      throw Napi::Error::New(env, "The engine returned a token without its log-probability or entropy.");
     }
     std::copy(sequence.tokens.begin(), sequence.tokens.end(), tokens.Data() + at);
     std::copy(sequence.logprobs.begin(), sequence.logprobs.end(), logprobs.Data() + at);
+    std::copy(sequence.entropies.begin(), sequence.entropies.end(), entropies.Data() + at);
     lengths[i] = static_cast<int32_t>(sequence.tokens.size());
     stopped[i] = sequence.reason == StopReason::stop;
     at += sequence.tokens.size();
@@ -37,6 +39,7 @@ Napi::Value to_javascript(Napi::Env env, const std::vector<SampledSequence>& seq
   Napi::Object result = Napi::Object::New(env);
   result.Set("tokens", tokens);
   result.Set("logprobs", logprobs);
+  result.Set("entropies", entropies);
   result.Set("lengths", lengths);
   result.Set("stopped", stopped);
   return result;

@@ -25,7 +25,7 @@ inline Napi::Value to_javascript(Napi::Env env, const StepResult& result) {
 
 // [{name, shape}]
 Napi::Value to_javascript(Napi::Env env, const std::vector<TensorInfo>& tensors);
-// {tokens: Int32Array, logprobs: Float32Array, lengths: Int32Array, stopped: Uint8Array (1: by a stop token or string)}
+// {tokens: Int32Array, logprobs, entropies: Float32Array, lengths: Int32Array, stopped: Uint8Array (1: by a stop token or string)}
 Napi::Value to_javascript(Napi::Env env, const std::vector<SampledSequence>& sequences);
 // {loss, tokens, entropy, kl, referenceKl, clipped, outputs: Float32Array of all continuations}
 Napi::Value to_javascript(Napi::Env env, const LossResult& result);

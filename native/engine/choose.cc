@@ -31,9 +31,9 @@ void TokenChooser::load(const Kernels& kernels, const float* logits, int vocab) 
 }
 
 ChosenToken TokenChooser::choose(const SampleRequest& request, double draw) {
-  if (!std::isfinite(summary_.log_sum_exp)) return {0, 0, false};
+  if (!std::isfinite(summary_.log_sum_exp)) return {0, 0, 0, false};
   const int32_t token = pick(request, draw);
-  return {token, logits_[token] - summary_.log_sum_exp, true};
+  return {token, logits_[token] - summary_.log_sum_exp, summary_.entropy, true};
 }
 
 int32_t TokenChooser::pick(const SampleRequest& request, double draw) {

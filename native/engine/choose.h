@@ -10,6 +10,7 @@ namespace troupe {
 struct ChosenToken {
   int32_t token = 0;
   float logprob = 0;     // at temperature 1 over the whole vocabulary
+  float entropy = 0;     // of that distribution, nats
   bool finite = true;    // false: the logits are not finite, and the token is undefined
 };
 

@@ -152,6 +152,7 @@ enum class StopReason : uint8_t { stop, length };
 struct SampledSequence {
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;  // of exactly these tokens, at temperature 1, without top-k/top-p (as training needs)
+  std::vector<float> entropies; // of the distributions that these are of, nats
   StopReason reason = StopReason::length;
 };
 

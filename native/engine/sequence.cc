@@ -26,6 +26,7 @@ bool append_token(Sequence& sequence, const ChosenToken& chosen) {
   SampledSequence& result = sequence.result();
   result.tokens.push_back(chosen.token);
   result.logprobs.push_back(chosen.logprob);
+  result.entropies.push_back(chosen.entropy);
   const auto& stops = request.stop_tokens;
   const bool stop = std::find(stops.begin(), stops.end(), chosen.token) != stops.end();
   if (stop || completes_stop_string(sequence, chosen.token)) {

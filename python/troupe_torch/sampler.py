@@ -77,16 +77,19 @@ class Sequence:
     index: int
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
     stopped: bool = False
     tail: bytes = b""
 
-    def grow(self, token: int, logprob: float) -> bool:
-        """Ends the request with its last sequence. @returns whether it goes on"""
+    def grow(self, token: int, logprob: float, entropy: float | None = None) -> bool:
+        """Ends the request with its last sequence. @param entropy None: not known. @returns whether it goes on"""
         request = self.request
         if not np.isfinite(logprob):
             name = request.policy.name
             request.end(EngineError("bad_model", f'policy "{name}": its scores are not finite; it has diverged'))
             return False
+        if entropy is not None:
+            self.entropies.append(entropy)
         if not self._append(token, logprob):
             return True
         request.left -= 1
@@ -164,8 +167,8 @@ def request_of(policy: Policy, header: Mapping[str, Any], prompt: np.ndarray, st
 
 
 @torch.no_grad()
-def choose(scores: Tensor, sequences: list[Sequence]) -> list[tuple[int, float]]:
-    """The next token of each sequence, from its row of scores, and its log-probability at temperature 1."""
+def choose(scores: Tensor, sequences: list[Sequence]) -> list[tuple[int, float, float]]:
+    """The next token of each sequence, from its row of scores, its log-probability and the entropy, at temperature 1."""
     requests = [sequence.request for sequence in sequences]
     logprobs = scores.log_softmax(-1)
     temperature = torch.tensor([each.temperature or 1.0 for each in requests], device=scores.device)
@@ -194,7 +197,9 @@ def choose(scores: Tensor, sequences: list[Sequence]) -> list[tuple[int, float]]
     if few:
         tokens[few] = _walk_best(shares[few], below[few], [requests[index] for index in few])
     chosen = logprobs.gather(1, tokens[:, None])[:, 0]
-    return list(zip(tokens.tolist(), chosen.tolist()))
+    # A token without a share has the logarithm −∞, and 0·(−∞) would be no number.
+    entropies = -(logprobs.exp() * logprobs.clamp(min=torch.finfo(logprobs.dtype).min)).sum(-1)
+    return list(zip(tokens.tolist(), chosen.tolist(), entropies.tolist()))
 
 
 def _is_filtered(request: Request, vocabulary: int) -> bool:
@@ -398,7 +403,7 @@ class Sampler:
     def _append(self, sequences: list[Sequence], scores: Tensor) -> list[Sequence]:
         """@returns those that are not over"""
         chosen = zip(sequences, choose(scores, sequences))
-        return [sequence for sequence, (token, logprob) in chosen if sequence.grow(token, logprob)]
+        return [sequence for sequence, found in chosen if sequence.grow(*found)]
 
 
 #: What the allocators of CPUs and GPUs say; only some have a type of their own.

@@ -309,6 +309,9 @@ class Worker:
                 "lengths": lengths,
                 "stopped": np.array([each.stopped for each in sequences], np.uint8),
             }
+            # vLLM does not tell them.
+            if all(len(each.entropies) == len(each.tokens) for each in sequences):
+                found["entropies"] = np.array([number for each in sequences for number in each.entropies], np.float32)
             self._writer.write({"id": own, **self._memory()}, found)
 
         request = request_of(

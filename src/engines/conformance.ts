@@ -96,6 +96,7 @@ const always: Readonly<Record<string, Check>> = {
   "the same seed gives the same tokens": sampling.sameSeed,
   "a token depends on its own seed and place alone": sampling.ownSeed,
   "log-probabilities of sampling are those of forward": sampling.sameLogprobs,
+  "entropies of sampling, if any, are those of the distributions": sampling.entropies,
   "tokens are as frequent as they are probable": sampling.frequencies,
   "temperature 0 is greedy": sampling.greedy,
   "top-p leaves improbable tokens out": sampling.nucleus,

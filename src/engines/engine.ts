@@ -59,6 +59,8 @@ export interface SampledSequence {
   readonly tokens: Int32Array;
   /** Log-probability of each token at temperature 1 without top-k or top-p, in nats. */
   readonly logprobs: Float32Array;
+  /** Entropy of the distribution that each of `logprobs` is of, in nats. Absent: the engine does not measure it. */
+  readonly entropies?: Float32Array;
   /** `stop`: a stop token or string; `length`: maxTokens or the model's limit. */
   readonly stopReason: "stop" | "length";
   /** The version of the policy that sampled it: the number of optimizer steps. */

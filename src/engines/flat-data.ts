@@ -45,6 +45,7 @@ export interface FlatRequest {
 export interface FlatSamples {
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
+  readonly entropies?: Float32Array;
   readonly lengths: Int32Array;
   readonly stopped: Uint8Array;
 }
@@ -152,6 +153,7 @@ export function sampledSequences(samples: FlatSamples, policyVersion: number): S
     return {
       tokens: samples.tokens.slice(at - length, at),
       logprobs: samples.logprobs.slice(at - length, at),
+      ...(samples.entropies === undefined ? {} : { entropies: samples.entropies.slice(at - length, at) }),
       stopReason: samples.stopped[i] === 1 ? "stop" : "length",
       policyVersion,
     };

@@ -21,7 +21,7 @@ export interface Draft {
   readonly observation: Observation;
   /** The history that the action continues: its tokens are the prompt. */
   readonly history: History;
-  readonly sequence: Pick<SampledSequence, "tokens" | "logprobs" | "stopReason"> &
+  readonly sequence: Pick<SampledSequence, "tokens" | "logprobs" | "entropies" | "stopReason"> &
     Pick<Action, "policyVersion">;
   readonly reply: Reply;
   /** Number of the role's sample in this state. */
@@ -124,14 +124,16 @@ export function checkSampled(
   sequences: readonly SampledSequence[],
   { policy, count }: Pick<SampleRequest, "policy" | "count">,
 ): void {
-  const uneven = sequences.find(({ tokens, logprobs }) => tokens.length !== logprobs.length);
+  const uneven = sequences.find(({ tokens, logprobs, entropies = tokens }) =>
+    [logprobs, entropies].some(({ length }) => length !== tokens.length),
+  );
   const [wrong] = sequences.flatMap(({ logprobs }) => logprobs.find((one) => !Number.isFinite(one)) ?? []);
   if (sequences.length === count && uneven === undefined && wrong === undefined) return;
   const found =
     sequences.length !== count
       ? `${sequences.length} samples, but ${count} were requested`
       : uneven !== undefined
-        ? `${uneven.logprobs.length} log-probabilities for a sample of ${uneven.tokens.length} tokens`
+        ? `${uneven.logprobs.length} log-probabilities and ${(uneven.entropies ?? uneven.logprobs).length} entropies for a sample of ${uneven.tokens.length} tokens`
         : `the log-probability ${wrong} for a sampled token; its weights have diverged`;
   throw new TroupeError("bad_model", `${policy} gave ${found}.`);
 }

@@ -92,6 +92,7 @@ const action = z.strictObject({
   prompt: z.string(),
   tokens: z.array(z.int()),
   logprobs: z.array(float32),
+  entropies: z.array(float32).optional(),
   reply,
   stopReason: z.enum(["stop", "length"]),
   branch: z.string().optional(),
@@ -117,6 +118,7 @@ const typedArrays = {
   prompt: z.instanceof(Int32Array),
   tokens: z.instanceof(Int32Array),
   logprobs: z.instanceof(Float32Array),
+  entropies: z.instanceof(Float32Array).optional(),
 };
 
 const jsonValue = z.custom((value) => isJson(value), "expected JSON");
@@ -161,7 +163,16 @@ export function encodeEpisode(episode: Episode): EncodedEpisode {
     hashes.set(one.prompt, hash);
     prompts.set(hash, one.prompt);
     const [tokens, logprobs] = [[...one.tokens], Array.from(one.logprobs, float32ToJson)];
-    return { ...one, prompt: hash, tokens, logprobs, reply: { ...one.reply } };
+    const entropies =
+      one.entropies === undefined ? {} : { entropies: Array.from(one.entropies, float32ToJson) };
+    return {
+      ...one,
+      prompt: hash,
+      tokens,
+      logprobs,
+      ...entropies,
+      reply: { ...one.reply },
+    } as EpisodeJson["actions"][number];
   });
   return { json: { ...episode, actions } as EpisodeJson, prompts };
 }
@@ -188,7 +199,9 @@ export function decodeEpisode(
     const prompt = promptOf(one.prompt);
     if (prompt === undefined) throw damaged(where, `the prompt ${one.prompt} is missing`);
     const [tokens, logprobs] = [Int32Array.from(one.tokens), Float32Array.from(one.logprobs, Number)];
-    return { ...one, prompt, tokens, logprobs } as Action;
+    const entropies =
+      one.entropies === undefined ? {} : { entropies: Float32Array.from(one.entropies, Number) };
+    return { ...one, prompt, tokens, logprobs, ...entropies } as Action;
   });
   return { ...json, actions } as Episode;
 }
@@ -225,9 +238,11 @@ function checkReferences(
     seen.add(id);
   }
   if (ids.size < actions.length) throw damaged(where, "two actions have the same id");
-  const long = actions.find(({ tokens, logprobs }) => tokens.length !== logprobs.length);
+  const long = actions.find(({ tokens, logprobs, entropies = tokens }) =>
+    [logprobs, entropies].some(({ length }) => length !== tokens.length),
+  );
   if (long !== undefined)
-    throw damaged(where, `action ${long.id} does not have one log-probability per token`);
+    throw damaged(where, `action ${long.id} does not have one log-probability, or one entropy, per token`);
   const lost = [...actions.map(({ parent }) => parent), ...ends.map((end) => end.node)];
   const unknown = lost.find((id) => !seen.has(id));
   if (unknown !== undefined) throw damaged(where, `there is no node ${unknown}`);

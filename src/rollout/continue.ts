@@ -84,7 +84,7 @@ async function draftOf(
   const acting = actingIn(setting, node);
   const prompted = await promptRole(setting, acting, action.role, histories);
   const { agent, observation } = prompted;
-  const { tokens, logprobs, stopReason, policyVersion, reply, sample } = action;
+  const { tokens, logprobs, entropies, stopReason, policyVersion, reply, sample } = action;
   // A role without room to write wrote nothing, after what it had seen before.
   const history = prompted.history ?? histories.get(action.role);
   if (history === undefined || !isDeepStrictEqual(history.tokens, action.prompt))
@@ -97,7 +97,7 @@ async function draftOf(
     agent,
     observation,
     history,
-    sequence: { tokens, logprobs, stopReason, policyVersion },
+    sequence: { tokens, logprobs, ...(entropies && { entropies }), stopReason, policyVersion },
     reply,
     sample,
   };

@@ -18,7 +18,7 @@ import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
 import { episodeVersion } from "./episode.ts";
 import { hostedRole } from "./hosted.ts";
 import { judgeEnded } from "./judging.ts";
-import { actionId, type EpisodeStart } from "./record.ts";
+import { actionId, recordedEntropies, type EpisodeStart } from "./record.ts";
 import { agentOf, type RolloutSetting } from "./setting.ts";
 import type { Role } from "../teams/team.ts";
 
@@ -176,6 +176,7 @@ function trajectoryOf(
       prompt: reply.prompt,
       tokens: reply.tokens,
       logprobs: reply.logprobs,
+      ...recordedEntropies(reply),
       reply: reply.reply,
       stopReason: reply.stopReason,
       ...(reply.branch === undefined ? {} : { branch: reply.branch }),

@@ -105,6 +105,8 @@ export interface Action {
   readonly tokens: Int32Array;
   /** Of `tokens`, at temperature 1, in nats. */
   readonly logprobs: Float32Array;
+  /** Of the distributions that `logprobs` are of, in nats, to a thousandth. Absent: the engine does not measure them. */
+  readonly entropies?: Float32Array;
   readonly reply: Reply;
   readonly stopReason: "stop" | "length";
   /**

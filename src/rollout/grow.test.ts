@@ -292,7 +292,12 @@ describe("failures", () => {
     [
       "too few log-probabilities",
       (one) => logprobs(one, []),
-      /first gave 0 log-probabilities for a sample of/,
+      /first gave 0 log-probabilities and 0 entropies for a sample of/,
+    ],
+    [
+      "too few entropies",
+      (one) => [{ ...one, entropies: new Float32Array() }],
+      /first gave [1-9]\d* log-probabilities and 0 entropies for a sample of/,
     ],
     [
       "NaN",

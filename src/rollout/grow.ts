@@ -24,7 +24,7 @@ import { judgeChildren, judgeEnded } from "./judging.ts";
 import { isOnLine } from "./navigate.ts";
 import type { Histories } from "./prompts.ts";
 import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
-import { actionId, recordEpisode } from "./record.ts";
+import { actionId, recordedEntropies, recordEpisode } from "./record.ts";
 import type { RolloutSetting } from "./setting.ts";
 import { limiter, settleAll } from "../settle.ts";
 import { showsThinking, thoughtsSince } from "./thinking.ts";
@@ -266,6 +266,7 @@ function actionOf(draft: Draft, parent: GrowingNode): Action {
     prompt: draft.history.tokens,
     tokens,
     logprobs,
+    ...recordedEntropies(draft.sequence),
     reply: draft.reply,
     stopReason,
   };

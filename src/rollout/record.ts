@@ -1,4 +1,5 @@
 /** Turns the sampler's nodes into an episode's flat record. */
+import type { SampledSequence } from "../engines/engine.ts";
 import type { Json, Outcome } from "../environments/environment.ts";
 import type { Pending } from "../environments/tool-use.ts";
 import type { Action, Episode, EpisodeNode, Observation, RewardedAction } from "./episode.ts";
@@ -101,4 +102,13 @@ function recordNode(node: GrowingNode): EpisodeNode {
 
 export function actionId(node: string, role: string, sample: number): string {
   return `${node}/${role}/${sample}`;
+}
+
+/** To a thousandth of a nat: more digits would be most of an episode's file. */
+export function recordedEntropies({
+  entropies,
+}: Pick<SampledSequence, "entropies">): Pick<Action, "entropies"> {
+  return entropies === undefined
+    ? {}
+    : { entropies: entropies.map((nats) => Math.round(nats * 1000) / 1000) };
 }

@@ -312,6 +312,8 @@ export interface TokenView {
   readonly isControl?: true;
   /** In nats, at temperature 1; null: not finite. */
   readonly logprob: number | null;
+  /** Of the distribution that it was drawn from, in nats. Absent: the engine did not measure it. */
+  readonly entropy?: number;
   /** Of its own, if the action's tokens have different ones. */
   readonly advantage?: number;
 }

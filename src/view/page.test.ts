@@ -152,6 +152,12 @@ describe.skipIf(executablePath === undefined)(
         await page.locator(".heat").focus();
         await press("ArrowRight");
         await page.locator(".readout").getByText("2 of 4").waitFor();
+        await page.locator(".readout").getByText("entropy 0.25 nats").waitFor();
+        await page.getByRole("radio", { name: "log-probability" }).focus();
+        await press("ArrowRight");
+        expect(where()).toContain("heat=entropy");
+        expect(await page.locator(".token").first().getAttribute("style")).toBeNull();
+        expect(await page.locator(".token").last().getAttribute("style")).toContain("--share");
         await press("Escape");
         expect(where()).not.toContain("action=");
         await press("b");

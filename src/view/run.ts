@@ -191,10 +191,12 @@ export class ViewedRun {
       ...(table === null ? {} : { exactPrompt: textOfTokens(table, action.prompt) }),
       tokenViews: Array.from(action.tokens, (token, index) => {
         const advantage = credit?.advantages?.[index];
+        const entropy = action.entropies?.[index];
         return {
           id: token,
           ...texts[index],
           logprob: finite(action.logprobs[index] ?? Number.NaN),
+          ...(entropy === undefined ? {} : { entropy: Math.round(entropy * 1000) / 1000 }),
           ...(advantage === undefined ? {} : { advantage }),
         };
       }),

@@ -67,6 +67,26 @@ async function distribution(
   return logprobs.map(([logprob]) => Math.exp(logprob ?? Number.NaN));
 }
 
+export const entropies: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    for (const more of [{}, { temperature: 0.5, topP: 0.9 }, { temperature: 0 }]) {
+      const asked = request(info, { count: 2, maxTokens: 2, ...more });
+      for (const { tokens, entropies: told } of await engine.sample(asked)) {
+        // Not measured.
+        if (told === undefined) continue;
+        const found: number[] = [];
+        for (const place of tokens.keys()) {
+          const before = Int32Array.of(...asked.prompt, ...tokens.subarray(0, place));
+          found.push(entropyOf(await distribution(engine, info, before)));
+        }
+        allNear([...told], found, 10 * setting.tolerance, "entropies");
+      }
+    }
+  });
+
+const entropyOf = (shares: readonly number[]): number =>
+  shares.reduce((sum, share) => sum - (share > 0 ? share * Math.log(share) : 0), 0);
+
 export const frequencies: Check = (setting) =>
   withPolicy(setting, async (engine, info) => {
     const { prompt } = request(info);

@@ -60,7 +60,7 @@ export const hasValues: AnswerCheck = ({ arrays }) =>
 /** Of a sample: as many sequences as were asked for, each until a stop or as long as allowed. */
 export function hasSamples(request: FlatRequest, vocabulary: number): AnswerCheck {
   return ({ arrays }) => {
-    const { tokens, logprobs, lengths, stopped } = arrays;
+    const { tokens, logprobs, entropies, lengths, stopped } = arrays;
     if (!(lengths instanceof Int32Array && stopped instanceof Uint8Array)) return "no lengths or stops";
     if (!(tokens instanceof Int32Array && logprobs instanceof Float32Array)) return "no tokens";
     if (lengths.length !== request.count || stopped.length !== request.count)
@@ -70,10 +70,21 @@ export function hasSamples(request: FlatRequest, vocabulary: number): AnswerChec
     const total = lengths.reduce((sum, length) => sum + length, 0);
     if (tokens.length !== total || logprobs.length !== total)
       return `${tokens.length} tokens and ${logprobs.length} log-probabilities of ${total} tokens`;
+    const badEntropies = wrongEntropies(entropies, total, vocabulary);
+    if (badEntropies !== null) return badEntropies;
     return (
       wrongToken(tokens, vocabulary) ?? wrongLogprob(logprobs) ?? wrongEnd(request, tokens, lengths, stopped)
     );
   };
+}
+
+function wrongEntropies(entropies: unknown, total: number, vocabulary: number): string | null {
+  if (entropies === undefined) return null;
+  if (!(entropies instanceof Float32Array) || entropies.length !== total)
+    return `entropies of other tokens than the ${total}`;
+  const most = Math.log(vocabulary) + rounding;
+  const bad = entropies.find((nats) => !(nats >= -rounding && nats <= most));
+  return bad === undefined ? null : `an entropy of ${bad} nats; expected 0 to ${most.toFixed(3)}`;
 }
 
 function wrongLength(lengths: Int32Array, most: number): string | null {

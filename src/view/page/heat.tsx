@@ -1,4 +1,4 @@
-/** The exact tokens of an action, coloured by how unlikely each was or by its advantage. */
+/** The exact tokens of an action, coloured by how unlikely each was, how open the choice was, or by its advantage. */
 import { useState } from "preact/hooks";
 import { toVisible } from "../../format.ts";
 import type { ActionView, TokenView } from "../api.ts";
@@ -6,7 +6,7 @@ import { address, changeQuery } from "./address.ts";
 import { colourOf } from "./candidates.ts";
 import { figure, percent, signed } from "./text.tsx";
 
-const measures = ["log-probability", "advantage"] as const;
+const measures = ["log-probability", "entropy", "advantage"] as const;
 type Measure = (typeof measures)[number];
 
 /** More are shown when they are asked for. */
@@ -19,7 +19,8 @@ export function Heat({ action }: { readonly action: ActionView }) {
   const [at, setAt] = useState(0);
   const [isWhole, setWhole] = useState(false);
   const asked = measures.find((each) => each === address.value.query.get("heat"));
-  const measure = asked ?? "log-probability";
+  const hasEntropy = tokens.some(({ entropy }) => entropy !== undefined);
+  const measure = asked === undefined || (asked === "entropy" && !hasEntropy) ? "log-probability" : asked;
   const largest = Math.max(0, ...tokens.map((token) => Math.abs(advantageOf(token, action) ?? 0)));
   const shown = isWhole ? tokens : tokens.slice(0, mostShown);
   const move = (event: KeyboardEvent) => {
@@ -35,7 +36,7 @@ export function Heat({ action }: { readonly action: ActionView }) {
   if (tokens.length === 0) return <p class="empty">No tokens were sampled.</p>;
   return (
     <>
-      <Measures chosen={measure} of={action.id} />
+      <Measures chosen={measure} of={action.id} hasEntropy={hasEntropy} />
       <pre
         class="heat"
         tabIndex={0}
@@ -67,25 +68,37 @@ export function Heat({ action }: { readonly action: ActionView }) {
   );
 }
 
-function Measures({ chosen, of }: { readonly chosen: Measure; readonly of: string }) {
+function Measures({
+  chosen,
+  of,
+  hasEntropy,
+}: {
+  readonly chosen: Measure;
+  readonly of: string;
+  readonly hasEntropy: boolean;
+}) {
   const choose = (measure: Measure) => () =>
     changeQuery({ action: of, heat: measure === "log-probability" ? null : measure });
   return (
     <div class="measures">
       <div class="switch" role="radiogroup" aria-label="Colour of the tokens">
-        {measures.map((each) => (
-          <label key={each}>
-            <input type="radio" name="heat" checked={each === chosen} onChange={choose(each)} />
-            <span>{each}</span>
-          </label>
-        ))}
+        {measures
+          .filter((each) => each !== "entropy" || hasEntropy)
+          .map((each) => (
+            <label key={each}>
+              <input type="radio" name="heat" checked={each === chosen} onChange={choose(each)} />
+              <span>{each}</span>
+            </label>
+          ))}
       </div>
-      <details class="soft">
-        <summary>Why no entropy?</summary>
-        An engine returns the log-probability of the token that it sampled, not the distribution, so the
-        entropy of each token is not recorded. The mean of −log-probability over a role's tokens estimates its
-        entropy, which the run's curves show.
-      </details>
+      {!hasEntropy && (
+        <details class="soft">
+          <summary>Why no entropy?</summary>
+          Servers of the Tinker protocol and vLLM return the log-probability of the token that they sampled,
+          not the entropy of the distribution. The mean of −log-probability over a role's tokens estimates it,
+          which the run's curves show.
+        </details>
+      )}
     </div>
   );
 }
@@ -107,7 +120,8 @@ function tint(
   largest: number,
 ): Record<string, string> {
   if (measure === "advantage") return colourOf(advantageOf(token, action), largest);
-  const nats = token.logprob === null ? strongest : -token.logprob;
+  const unlikely = token.logprob === null ? strongest : -token.logprob;
+  const nats = measure === "entropy" ? (token.entropy ?? 0) : unlikely;
   if (nats < 0.01) return {};
   return {
     "--tint": "var(--warm)",
@@ -125,7 +139,7 @@ function Readout({
   readonly action: ActionView;
 }) {
   if (token === undefined) return null;
-  const { logprob } = token;
+  const { logprob, entropy } = token;
   return (
     <>
       <span>
@@ -135,6 +149,7 @@ function Readout({
       <span>
         {logprob === null ? "probability 0" : `${figure(logprob)} nats, ${percent(Math.exp(logprob))}`}
       </span>
+      {entropy !== undefined && <span>entropy {figure(entropy)} nats</span>}
       <span>advantage {signed(advantageOf(token, action))}</span>
     </>
   );

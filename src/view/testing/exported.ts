@@ -151,6 +151,7 @@ const viewOf = (action: ActionLine): ActionView => ({
     id,
     text,
     logprob: id === 2 ? null : -id,
+    entropy: 0.25 * id,
     advantage: id - 1,
     ...(id === 3 ? { isControl: true } : {}),
   })),
