@@ -175,10 +175,18 @@ export function factsOf(run: AuditedRun): string[] {
       ? `${showCount(played)} episodes were played; none failed.`
       : `${showCount(failed)} of ${showCount(played)} episodes failed because of a service and have no score; ${showCount(unpaired)} more were left out ` +
         `because they had nothing to be compared with, and ${showCount(decisions.lost)} decisions were lost. The first failure: ${run.problem ?? ""}`,
-    ...(run.omitted.length === 0
-      ? []
-      : [`Not computed: ${run.omitted.map(({ name, reason }) => `${name} (${reason})`).join("; ")}.`]),
+    ...omittedLine(run.omitted),
   ];
+}
+
+/** Algorithms that need the same name it once. */
+function omittedLine(omitted: AuditedRun["omitted"]): string[] {
+  if (omitted.length === 0) return [];
+  const byReason = Map.groupBy(omitted, ({ name, reason }) => reason.replace(`${name} `, ""));
+  const parts = [...byReason].map(
+    ([reason, alike]) => `${alike.map(({ name }) => name).join(", ")} (${reason})`,
+  );
+  return [`Not computed: ${parts.join("; ")}.`];
 }
 
 function headingOf({ run, environment, algorithm, judge }: AuditedRun): string {

@@ -142,6 +142,7 @@ it("writes a report", async () => {
   expect((await readdir(join(cwd, "reports"))).toSorted()).toEqual(["audit.html", "audit.json", "audit.md"]);
   const text = await readFile(join(cwd, "reports", "audit.md"), "utf8");
   expect(text).toContain("## tree: plan-path, magrpo");
+  expect(text).toMatch(/Not computed: .*ppo, iac, maac \(needs the values of a critic, [^)]*\)\.$/m);
   expect(text).toContain("troupe audit tree --decisions 9 --continuations 4 --seed 0 --out reports");
   expect(await readFile(join(cwd, "reports", "audit.html"), "utf8")).toContain("<svg");
 });

@@ -1,6 +1,9 @@
 /** Programs that exhaust resources. */
 import type { HostileProgram } from "./program.ts";
 
+/** A stack that grows without end: on a slow machine time may be up before the memory is full. */
+const untilItIsFull: HostileProgram["ended"] = ["exited", "signalled", "memory", "cpu-time", "wall-time"];
+
 export const resources: readonly HostileProgram[] = [
   {
     name: "a fork bomb",
@@ -290,7 +293,7 @@ while True:
   {
     name: "deep recursion",
     source: "sys.setrecursionlimit(10 ** 9)\ndef f(): return f() + 1\nf()",
-    ended: ["exited", "signalled", "memory"],
+    ended: untilItIsFull,
   },
   {
     name: "deep recursion in a thread",
@@ -303,7 +306,7 @@ thread = threading.Thread(target=f)
 thread.start()
 thread.join()
 `,
-    ended: ["exited", "signalled", "memory"],
+    ended: untilItIsFull,
   },
   {
     name: "a deeply nested source",
