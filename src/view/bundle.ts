@@ -33,6 +33,9 @@ async function builtOrBundled(): Promise<string> {
   return (await isPresent(built)) ? readFile(built, "utf8") : bundlePage();
 }
 
+/** In this order: a later rule wins. */
+const styles = ["base", "runs", "grid", "details", "board"];
+
 /** Bundles the sources. The bundler is not part of the package. */
 export async function bundlePage(): Promise<string> {
   const { rolldown } = await import("rolldown");
@@ -43,8 +46,11 @@ export async function bundlePage(): Promise<string> {
     logLevel: "silent",
   });
   const { output } = await bundle.generate({ format: "iife", minify: true, comments: false });
-  const own = await readFile(new URL("page/style.css", import.meta.url), "utf8");
-  return htmlOf(output[0].code.replaceAll("</script", String.raw`<\/script`), themeStyle + chartStyle + own);
+  const own = await Promise.all(
+    styles.map((name) => readFile(new URL(`page/style/${name}.css`, import.meta.url), "utf8")),
+  );
+  const style = themeStyle + chartStyle + own.join("");
+  return htmlOf(output[0].code.replaceAll("</script", String.raw`<\/script`), style);
 }
 
 /** Only this program and this style are run, whatever the data holds, and only its own server is asked. */
