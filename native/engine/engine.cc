@@ -167,17 +167,11 @@ void Engine::load_tensors(const std::string& policy, const std::vector<StoredTen
   const Policy found = state_->find(policy);
   Parameters& parameters = found.parameters();
   state_->check_unused(found, "weights loaded");
-  MappedFiles files;
+  const StoredFiles files(tensors);
   parameters.version++;
   for (const StoredTensor& tensor : tensors) {
     const TensorView& view = parameters.view(policy, tensor.name);
-    const uint8_t* from = files.data(tensor, view.size);
-    float* to = parameters.weights() + view.offset;
-    state_->pool.parallel(static_cast<int>((view.size + 65535) / 65536), 1, [&](int begin, int end, int) {
-      const size_t first = begin * size_t{65536}, last = std::min(view.size, end * size_t{65536});
-      widen(tensor.format, from + first * bytes_per_value(tensor.format), last - first, to + first);
-    });
-    files.release(tensor, view.size);
+    files.read_widened(tensor, view.size, parameters.weights() + view.offset, state_->pool);
   }
 }
 

@@ -1,7 +1,5 @@
 // What all arithmetic needs: the processor's kernels, the threads, and the precision of products.
 #pragma once
-#include <vector>
-
 #include "../kernels/kernels.h"
 
 namespace troupe {
@@ -14,8 +12,8 @@ struct Machine {
   void pack(PackedMatrix& to, const float* w, int rows, int cols, bool transpose) const {
     kernels.pack(to, w, rows, cols, transpose, precision, pool);
   }
-  void pack_rows(PackedMatrix& to, const std::vector<const uint16_t*>& rows, int cols) const {
-    kernels.pack_rows(to, rows.data(), static_cast<int>(rows.size()), cols, precision, pool);
+  void pack_rows(PackedMatrix& to, const ReadRows& read, int rows, int cols) const {
+    kernels.pack_rows(to, read, rows, cols, precision, pool);
   }
   void multiply(const float* a, ptrdiff_t lda, int m, const PackedMatrix& b, float* c, ptrdiff_t ldc,
                 bool accumulate) const {

@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -170,9 +171,9 @@ void Model::add_layer(int layer, bool with_matrices) {
   layers.push_back(at);
 }
 
-// A site's matrices are packed from the mapped files, whose pages are then released: they are in memory once.
+// A site's matrices are packed as they are read: they are in memory once.
 void Model::pack_frozen(const std::vector<StoredTensor>& tensors, const Machine& machine) {
-  MappedFiles files;
+  const StoredFiles files(tensors);
   std::map<std::string, const StoredTensor*> named;
   for (const StoredTensor& tensor : tensors) named[tensor.name] = &tensor;
   auto find = [&](const std::string& wanted) -> const StoredTensor& {
@@ -180,52 +181,64 @@ void Model::pack_frozen(const std::vector<StoredTensor>& tensors, const Machine&
     if (found == named.end()) throw EngineError("bad_model", "model \"" + name + "\" has no tensor \"" + wanted + "\"");
     return *found->second;
   };
-  auto bits = [&](const StoredTensor& tensor, size_t values) {
-    if (tensor.format != StoredFormat::bfloat16 || tensor.begin % sizeof(uint16_t) != 0) {
-      throw EngineError("internal", "model \"" + name + "\": tensor \"" + tensor.name + "\" cannot be packed as bfloat16");
-    }
-    return reinterpret_cast<const uint16_t*>(files.data(tensor, values));
+  auto find_matrix = [&](const std::string& wanted) -> const StoredTensor& {
+    const StoredTensor& tensor = find(wanted);
+    if (tensor.format == StoredFormat::bfloat16) return tensor;
+    throw EngineError("internal", "model \"" + name + "\": tensor \"" + wanted + "\" cannot be packed as bfloat16");
   };
-  auto pack = [&](PackedMatrix& to, const std::vector<std::pair<std::string, int>>& parts, int cols) {
-    std::vector<const uint16_t*> rows;
-    for (const auto& [part, count] : parts) {
-      const uint16_t* start = bits(find(part), static_cast<size_t>(count) * cols);
-      matrices_.push_back({{part, {count, cols}}, &to, static_cast<int>(rows.size())});
-      for (int row = 0; row < count; row++) rows.push_back(start + static_cast<size_t>(row) * cols);
+  struct Part {
+    const StoredTensor& tensor;
+    int begin, end;  // rows
+  };
+  auto pack = [&](PackedMatrix& to, const std::vector<std::pair<std::string, int>>& names, int cols) {
+    std::vector<Part> parts;
+    int rows = 0;
+    for (const auto& [part, count] : names) {
+      parts.push_back({find_matrix(part), rows, rows + count});
+      matrices_.push_back({{part, {count, cols}}, &to, rows});
+      rows += count;
     }
-    machine.pack_rows(to, rows, cols);
-    for (const auto& [part, count] : parts) files.release(find(part), static_cast<size_t>(count) * cols);
+    const auto read = [&](int first, int count, uint16_t* into) {
+      for (const Part& part : parts) {
+        const int begin = std::max(first, part.begin), end = std::min(first + count, part.end);
+        if (begin >= end) continue;
+        files.read(part.tensor, static_cast<size_t>(begin - part.begin) * cols, static_cast<size_t>(end - begin) * cols,
+                   into + static_cast<size_t>(begin - first) * cols);
+      }
+    };
+    machine.pack_rows(to, read, rows, cols);
   };
   const std::string embedded = "model.embed_tokens.weight";
   if (!config.value_head) pack(forward_.head, {{config.tied_embeddings ? embedded : "lm_head.weight", config.vocab}}, config.hidden);
   if (config.value_head || !config.tied_embeddings) {
-    const size_t values = static_cast<size_t>(config.vocab) * config.hidden;
-    frozen_embedding_.resize(values);
-    std::memcpy(frozen_embedding_.data(), bits(find(embedded), values), values * sizeof(uint16_t));
-    files.release(find(embedded), values);
+    const StoredTensor& tensor = find_matrix(embedded);
+    frozen_embedding_.resize(static_cast<size_t>(config.vocab) * config.hidden);
+    parallel_blocks(machine.pool, frozen_embedding_.size(), [&](size_t first, size_t count) {
+      files.read(tensor, first, count, frozen_embedding_.data() + first);
+    });
     matrices_.push_back({{embedded, {config.vocab, config.hidden}}, nullptr, 0});
   }
   forward_.sites.resize(static_cast<size_t>(config.layers) * site_count);
   for (int layer = 0; layer < config.layers; layer++) {
     for (int site = 0; site < site_count; site++) {
-      std::vector<std::pair<std::string, int>> parts;
+      std::vector<std::pair<std::string, int>> names;
       for (const Projection& projection : shape.projections) {
-        if (static_cast<int>(projection.site) == site) parts.push_back({matrix_name(layer, projection), projection.width});
+        if (static_cast<int>(projection.site) == site) names.push_back({matrix_name(layer, projection), projection.width});
       }
-      pack(forward_.sites[index(layer, static_cast<Site>(site))], parts, shape.input[site]);
+      pack(forward_.sites[index(layer, static_cast<Site>(site))], names, shape.input[site]);
     }
   }
   for (const TensorView& view : parameters.views()) {
     auto found = named.find(view.info.name);
     if (found == named.end()) continue;  // a head that the files do not have starts at zero
-    widen(found->second->format, files.data(*found->second, view.size), view.size, parameters.weights() + view.offset);
+    files.read_widened(*found->second, view.size, parameters.weights() + view.offset, machine.pool);
   }
 }
 
 void Model::read_frozen(const FrozenMatrix& matrix, const Machine& machine, float* to) const {
   const size_t rows = matrix.info.shape[0], cols = matrix.info.shape[1];
   if (!matrix.packed) {
-    widen(StoredFormat::bfloat16, reinterpret_cast<const uint8_t*>(frozen_embedding_.data()), rows * cols, to);
+    widen(StoredFormat::bfloat16, frozen_embedding_.data(), rows * cols, to);
     return;
   }
   for (size_t row = 0; row < rows; row++) {
@@ -238,7 +251,7 @@ void Model::embed(int32_t token, const Machine& machine, float* to) const {
   if (!frozen()) {
     std::memcpy(to, parameters.weights() + embedding + first, hidden * sizeof(float));
   } else if (frozen_embedding_.size() > 0) {
-    widen(StoredFormat::bfloat16, reinterpret_cast<const uint8_t*>(frozen_embedding_.data() + first), hidden, to);
+    widen(StoredFormat::bfloat16, frozen_embedding_.data() + first, hidden, to);
   } else {
     machine.kernels.read_row(forward_.head, token, to);
   }

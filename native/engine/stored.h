@@ -1,36 +1,44 @@
-// Tensors of safetensors files, read through a map of the file: nothing is copied before it is packed or widened.
+// Tensors of safetensors files.
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include "engine.h"
 
 namespace troupe {
 
-// Throws bad_model if the file cannot be mapped or ends before the tensor does.
-class MappedFiles {
+// Files are read into the caller's memory, not mapped: one that is cut short meanwhile is an error, where touching a map
+// of it would end the process.
+class StoredFiles {
  public:
-  MappedFiles() = default;
-  ~MappedFiles();
-  MappedFiles(const MappedFiles&) = delete;
-  MappedFiles& operator=(const MappedFiles&) = delete;
-  // The bytes of `values` numbers. Valid as long as this object.
-  const uint8_t* data(const StoredTensor& tensor, size_t values);
-  // The pages of a tensor that is not needed again leave this process's memory.
-  void release(const StoredTensor& tensor, size_t values);
+  // Opens the files of these tensors. Throws bad_model.
+  explicit StoredFiles(const std::vector<StoredTensor>& tensors);
+  ~StoredFiles();
+  StoredFiles(const StoredFiles&) = delete;
+  StoredFiles& operator=(const StoredFiles&) = delete;
+  // Copies `count` numbers, from the tensor's number `first` on, as they are stored. Any thread may call it. Throws
+  // bad_model if the file ends before, or if one of them is not finite.
+  void read(const StoredTensor& tensor, size_t first, size_t count, void* to) const;
+  // The tensor's `count` numbers, widened exactly.
+  void read_widened(const StoredTensor& tensor, size_t count, float* to, ThreadPool& pool) const;
 
  private:
-  struct Map {
-    uint8_t* start;
-    size_t bytes;
-  };
-  const Map& open(const std::string& path);
-  std::map<std::string, Map> maps_;
+  std::map<std::string, int> descriptors_;  // by path
 };
 
-inline size_t bytes_per_value(StoredFormat format) { return format == StoredFormat::float32 ? 4 : 2; }
+// Widens `count` numbers of two bytes, exactly.
+void widen(StoredFormat format, const uint16_t* from, size_t count, float* to);
 
-// Widens `count` values, exactly.
-void widen(StoredFormat format, const uint8_t* from, size_t count, float* to);
+// body(first, count) over blocks of [0, n), split between threads.
+template <typename Body>
+void parallel_blocks(ThreadPool& pool, size_t n, Body&& body) {
+  constexpr size_t block = 1 << 16;
+  pool.parallel(static_cast<int>((n + block - 1) / block), 1, [&](int begin, int end, int) {
+    for (size_t first = begin * block; first < n && first < end * block; first += block) {
+      body(first, n - first < block ? n - first : block);
+    }
+  });
+}
 
 }  // namespace troupe

@@ -20,11 +20,11 @@ struct Products {
                    ThreadPool& pool) {
     pack_with(in(precision), to, w, rows, cols, transpose, precision, pool);
   }
-  static void pack_rows(PackedMatrix& to, const uint16_t* const* rows, int count, int cols, Precision precision,
+  static void pack_rows(PackedMatrix& to, const ReadRows& read, int rows, int cols, Precision precision,
                         ThreadPool& pool) {
     to.precision = precision;
     to.narrow = &in(precision) == &Float;
-    pack_rows_with(of(to), to, rows, count, cols, pool);
+    pack_rows_with(of(to), to, read, rows, cols, pool);
   }
   static void pack_turned(PackedMatrix& to, const PackedMatrix& from, ThreadPool& pool) {
     pack_turned_with(of(from), to, from, pool);

@@ -25,6 +25,9 @@ struct PackedMatrix {
   AlignedBuffer<uint8_t> data;
 };
 
+// Copies rows first .. first + count of a matrix that is stored as bfloat16. Several threads call it at once.
+using ReadRows = std::function<void(int first, int count, uint16_t* to)>;
+
 // Keys and values of consecutive positions of one head: row r starts at k + r·stride.
 struct KeySpan {
   const float* k = nullptr;
@@ -82,9 +85,9 @@ struct Kernels {
   // Packs W [rows × cols], row-major. transpose = true: B = Wᵀ (k = cols, n = rows), the operand of y = x·Wᵀ, W in
   // the Hugging Face layout [out × in]. transpose = false: B = W (k = rows, n = cols), the operand of dx = dy·W.
   void (*pack)(PackedMatrix& to, const float* w, int rows, int cols, bool transpose, Precision, ThreadPool&);
-  // Frozen weights that are bfloat16 stay so in memory, whatever the processor. Packs Wᵀ (k = cols, n = count) from W's
-  // rows, wherever each is; a product has the same bits as with these weights packed from float32.
-  void (*pack_rows)(PackedMatrix& to, const uint16_t* const* rows, int count, int cols, Precision, ThreadPool&);
+  // Frozen weights that are bfloat16 stay so in memory, whatever the processor. Packs Wᵀ (k = cols, n = rows) from W's
+  // rows, read a few at a time; a product has the same bits as with these weights packed from float32.
+  void (*pack_rows)(PackedMatrix& to, const ReadRows& read, int rows, int cols, Precision, ThreadPool&);
   // Packs B = W from a Wᵀ that pack_rows made.
   void (*pack_turned)(PackedMatrix& to, const PackedMatrix& from, ThreadPool&);
   // Widens row r of the W that pack_rows read: column r of the packed matrix.

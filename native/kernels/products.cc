@@ -1,6 +1,7 @@
 #include "products.h"
 
 #include <cstring>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -92,17 +93,22 @@ constexpr int packed_steps = 64;  // of a panel, written together so that they s
 
 }  // namespace
 
-void pack_rows_with(const ProductKernels& kernels, PackedMatrix& to, const uint16_t* const* rows, int count, int cols,
+void pack_rows_with(const ProductKernels& kernels, PackedMatrix& to, const ReadRows& read, int rows, int cols,
                     ThreadPool& pool) {
-  const int panels = allocate(kernels, to, cols, count);
+  const int panels = allocate(kernels, to, cols, rows);
   const Narrow layout(kernels, to);
   pool.parallel(panels, 1, [&](int begin, int end, int) {
-    for (int p = begin; p < end; ++p)
+    std::vector<uint16_t> some(static_cast<size_t>(layout.panel) * cols);
+    for (int p = begin; p < end; ++p) {
+      const int row = p * layout.panel, count = row + layout.panel < rows ? layout.panel : rows - row;
+      read(row, count, some.data());
       for (int first = 0; first < cols; first += packed_steps)
-        for (int row = p * layout.panel; row < count && row < (p + 1) * layout.panel; ++row) {
-          uint16_t* column = numbers(to) + layout.column(row);
-          for (int k = first; k < cols && k < first + packed_steps; ++k) column[layout.step(k)] = rows[row][k];
+        for (int c = 0; c < count; ++c) {
+          const uint16_t* from = some.data() + static_cast<size_t>(c) * cols;
+          uint16_t* column = numbers(to) + layout.column(row + c);
+          for (int k = first; k < cols && k < first + packed_steps; ++k) column[layout.step(k)] = from[k];
         }
+    }
   });
 }
 

@@ -7,8 +7,7 @@ namespace troupe {
 void pack_with(const ProductKernels&, PackedMatrix& to, const float* w, int rows, int cols, bool transpose, Precision,
                ThreadPool&);
 // See Kernels; `kernels` store bfloat16.
-void pack_rows_with(const ProductKernels&, PackedMatrix& to, const uint16_t* const* rows, int count, int cols,
-                    ThreadPool&);
+void pack_rows_with(const ProductKernels&, PackedMatrix& to, const ReadRows& read, int rows, int cols, ThreadPool&);
 void pack_turned_with(const ProductKernels&, PackedMatrix& to, const PackedMatrix& from, ThreadPool&);
 void read_row_with(const ProductKernels&, const PackedMatrix& from, int row, float* to);
 void multiply_with(const ProductKernels&, const float* a, ptrdiff_t lda, int m, const PackedMatrix& b, float* c,

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 
+#include "../engine/stored.h"
 #include "engine_check.h"
 
 namespace troupe::test {
@@ -101,6 +103,39 @@ std::vector<StoredTensor> write_bfloat16(Engine& engine, const std::string& poli
   return stored;
 }
 
+// Files that are cut short once they are open, and numbers that are not finite, are errors with the tensor's name.
+void check_stored(Report& report, const std::string& path) {
+  constexpr size_t count = 200000;
+  ThreadPool pool(2);
+  for (const auto& [format, bytes, infinity] : {std::tuple{StoredFormat::float32, 4, 0xff800000u},
+                                                std::tuple{StoredFormat::bfloat16, 2, 0xff80u},
+                                                std::tuple{StoredFormat::float16, 2, 0xfc00u}}) {
+    std::vector<uint8_t> zeros(count * bytes);
+    const auto write = [&] {
+      std::FILE* file = std::fopen(path.c_str(), "wb");
+      std::fwrite(zeros.data(), 1, zeros.size(), file);
+      std::fclose(file);
+    };
+    write();
+    const StoredTensor tensor{"w", path, 0, format};
+    const StoredFiles files({tensor});
+    Floats values(count, 1.0f);
+    files.read_widened(tensor, count, values.data(), pool);
+    report.check(values == Floats(count), "stored zeros");
+    for (size_t at : {size_t{0}, size_t{65536}, count - 1}) {
+      std::memcpy(zeros.data() + at * bytes, &infinity, bytes);
+      write();
+      fails(report, "an infinity", "bad_model", "tensor w that are not finite",
+            [&] { files.read_widened(tensor, count, values.data(), pool); });
+      std::memset(zeros.data() + at * bytes, 0, bytes);
+    }
+    const bool cut = truncate(path.c_str(), static_cast<off_t>((count - 1) * bytes)) == 0;
+    report.check(cut, "the file is cut");
+    fails(report, "a file that is cut while it is open", "bad_model", "ends inside tensor w",
+          [&] { files.read_widened(tensor, count, values.data(), pool); });
+  }
+}
+
 // A frozen base keeps bfloat16, and gives an adapter the bits that the same weights in float32 give.
 void check_frozen(Report& report, const Variant& variant, const std::string& path) {
   Engine wide(2, Precision::bfloat16), narrow(2, Precision::bfloat16);
@@ -177,6 +212,7 @@ void check_frozen(Report& report) {
   char path[] = "/tmp/troupe-frozen-XXXXXX";
   const int file = mkstemp(path);
   for (const Variant& variant : variants()) check_frozen(report, variant, path);
+  check_stored(report, path);
   close(file);
   unlink(path);
 }

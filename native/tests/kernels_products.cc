@@ -70,16 +70,17 @@ void check_stored_rows(const Kernels& kernels, Report& report, Precision precisi
   ThreadPool pool(2);
   Floats w = random.floats(static_cast<size_t>(n) * k);
   std::vector<uint16_t> stored(w.size());
-  std::vector<const uint16_t*> rows(n);
   for (size_t i = 0; i < w.size(); ++i) {
     w[i] = static_cast<float>(rounded_to_bfloat16(w[i]));
     uint32_t bits;
     std::memcpy(&bits, &w[i], 4);
     stored[i] = static_cast<uint16_t>(bits >> 16);
   }
-  for (int row = 0; row < n; ++row) rows[row] = stored.data() + static_cast<size_t>(row) * k;
+  const ReadRows read = [&](int first, int count, uint16_t* to) {
+    std::memcpy(to, stored.data() + static_cast<size_t>(first) * k, static_cast<size_t>(count) * k * sizeof *to);
+  };
   PackedMatrix own, turned, wide, wide_turned;
-  kernels.pack_rows(own, rows.data(), n, k, precision, pool);
+  kernels.pack_rows(own, read, n, k, precision, pool);
   kernels.pack_turned(turned, own, pool);
   kernels.pack(wide, w.data(), n, k, true, precision, pool);
   kernels.pack(wide_turned, w.data(), n, k, false, precision, pool);

@@ -80,7 +80,7 @@ function checkTensor(directory: string, weights: Weights, name: string, shape: r
   }
 }
 
-/** Where a tensor is in a file; a native engine maps it. */
+/** Where a tensor is in a file; a native engine reads it. */
 export interface TensorInFile {
   readonly name: string;
   readonly path: string;
