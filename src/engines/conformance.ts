@@ -74,7 +74,10 @@ function checksFor({
     ...(gradientNorm ? measured : {}),
     ...(adapters ? { "adapters are trained alone": policies.adapters } : {}),
     ...(adapters && limits?.servedBases !== true
-      ? { "adapters are made on saved weights": policies.adaptersOnSaved }
+      ? {
+          "adapters are made on saved weights": policies.adaptersOnSaved,
+          "adapters are rejected on another base": policies.adaptersOfBase,
+        }
       : {}),
     ...(copy === true ? { "a copy keeps its weights": policies.copied } : {}),
     ...(copy === true && adapters

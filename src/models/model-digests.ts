@@ -5,9 +5,10 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
-import { namesIn } from "../present.ts";
+import { isPresentSync, namesIn } from "../present.ts";
 import { digestOfFile } from "../runs/digests.ts";
 import { readModels } from "../runs/read.ts";
+import { readObject } from "../text/files.ts";
 import { baseOf } from "./adapter-base.ts";
 
 export type ModelDigests = Readonly<Record<string, string>>;
@@ -38,6 +39,46 @@ export async function modelVersion(directory: string): Promise<string> {
     versions.push([name, stat?.ino, stat?.size, stat?.mtimeNs].join(" "));
   }
   return versions.join("\n");
+}
+
+/** A base as it was loaded: `version` is its `modelVersion` then. */
+export interface LoadedBase {
+  readonly directory: string;
+  readonly version: string;
+}
+
+/** In an adapter's directory: the SHA-256 of its base's weights, by file. Other programs ignore it. */
+const baseRecord = "base_digests.json";
+
+/** Records an adapter's base beside its weights, unless the base's files have changed since it was loaded. */
+export async function recordBase(folder: string, base: LoadedBase): Promise<void> {
+  const digests = await weightDigests(base);
+  if (digests === null) return;
+  await fs.writeFile(path.join(folder, baseRecord), `${JSON.stringify(digests, null, 2)}\n`);
+}
+
+/**
+ * An adapter computes something else on other weights, even of the same shape. Adapters of other programs have no record.
+ * @throws TroupeError `bad_model` if the adapter in the directory was saved on a base with other weights
+ */
+export async function checkRecordedBase(directory: string, base: LoadedBase): Promise<void> {
+  if (!isPresentSync(path.join(directory, baseRecord), "bad_model")) return;
+  const recorded = readObject(directory, baseRecord) as ModelDigests;
+  const digests = await weightDigests(base);
+  const file = digests === null ? null : differingFile(recorded, digests);
+  if (file === null) return;
+  throw new TroupeError(
+    "bad_model",
+    `The adapter ${directory} was trained on a base with other weights than ${base.directory}: ${file} differs. ` +
+      "Make the policy with that base as its model, or put its files there.",
+  );
+}
+
+/** Null: the files are others than those that were loaded. */
+async function weightDigests({ directory, version }: LoadedBase): Promise<ModelDigests | null> {
+  if ((await modelVersion(directory)) !== version) return null;
+  const digests = await digestsIn(directory, /\.safetensors$/);
+  return (await modelVersion(directory)) === version ? digests : null;
 }
 
 /**
@@ -72,8 +113,8 @@ function differingFile(one: ModelDigests, other: ModelDigests): string | null {
   return names.find((name) => one[name] !== other[name]) ?? null;
 }
 
-async function digestsIn(directory: string): Promise<ModelDigests> {
-  const names = (await namesIn(directory, "bad_model")).filter((name) => files.test(name)).toSorted();
+async function digestsIn(directory: string, wanted: RegExp = files): Promise<ModelDigests> {
+  const names = (await namesIn(directory, "bad_model")).filter((name) => wanted.test(name)).toSorted();
   const digests: [string, string][] = [];
   for (const name of names) digests.push([name, await knownDigest(path.join(directory, name))]);
   return Object.fromEntries(digests);

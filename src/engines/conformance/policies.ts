@@ -252,6 +252,29 @@ export const adaptersOnSaved: Check = (setting) =>
     equal(await outputs(engine, info, "b"), after, "an adapter made again on saved weights");
   });
 
+/** A base of the same shape with other weights: the adapter would compute something else there. */
+export const adaptersOfBase: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const { model, adapter } = setting;
+    const folder = await newFolder(setting);
+    await engine.createPolicy({ name: "a", model, adapter });
+    await train(engine, info, 2, "a");
+    const after = await outputs(engine, info, "a");
+    const saved = await engine.checkpoint("a", { folder, name: "a" });
+    await train(engine, info, 2);
+    const other = { saved: await engine.snapshot("p", { folder, name: "p" }), folder };
+    await engine.createPolicy({ name: "b", model: other, adapter });
+    const before = await outputs(engine, info, "b");
+    const stored = { saved, folder };
+    await fails("bad_model", () => engine.restore("b", stored), "an adapter restored on another base");
+    const made = () => engine.createPolicy({ name: "c", model: other, from: stored });
+    await fails("bad_model", made, "an adapter made on another base");
+    equal(await outputs(engine, info, "b"), before, "the policy after that");
+    await engine.createPolicy({ name: "c", model, adapter });
+    await engine.restore("c", stored);
+    equal(await outputs(engine, info, "c"), after, "the adapter restored on its own base");
+  });
+
 export const moments: Check = (setting) =>
   withPolicy(setting, async (engine, info) => {
     const folder = await newFolder(setting);

@@ -1,5 +1,5 @@
 /** The base of adapters: as its file has it, in memory once whoever uses it, with the bits of the same weights in float32. */
-import { cpSync } from "node:fs";
+import { closeSync, cpSync, existsSync, fstatSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
 import { failure, makeModel, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
@@ -106,6 +106,49 @@ test.each([{ adapter }, {}])("is not loaded if its files are replaced meanwhile:
   const message = await failure("bad_model", () => engine.createPolicy({ name: "p", model, ...options }));
   run.mockRestore();
   expect(message).toContain("was changed while it was read; try again");
-  expect(engine.memoryBytes).toBe(empty);
+  await vi.waitFor(() => expect(engine.memoryBytes).toBe(empty));
   await engine.createPolicy({ name: "p", model, ...options });
 });
+
+test("is recorded with an adapter's weights, which are rejected on another; without a record nothing is known", async () => {
+  const model = join(temporaryFolder(), "model");
+  cpSync(stored, model, { recursive: true });
+  (await replacement()).replace(model);
+  const [engine, saved] = [testEngine(), join(folder, "recorded")];
+  await engine.createPolicy({ name: "a", model: stored, adapter });
+  await engine.createPolicy({ name: "b", model, adapter });
+  await engine.export("a", saved);
+  const restore = () => engine.restore("b", snapshotAt(saved));
+  const message = await failure("bad_model", restore);
+  expect(message).toContain(
+    `${saved} was trained on a base with other weights than ${model}: model.safetensors differs`,
+  );
+  await engine.restore("a", snapshotAt(saved));
+  rmSync(join(saved, "base_digests.json"));
+  await restore();
+});
+
+test("that was replaced after it was loaded is not recorded", async () => {
+  const model = join(temporaryFolder(), "model");
+  cpSync(stored, model, { recursive: true });
+  const [engine, saved] = [testEngine(), join(folder, "unrecorded")];
+  await engine.createPolicy({ name: "a", model, adapter });
+  (await replacement()).replace(model);
+  await engine.export("a", saved);
+  expect(existsSync(join(saved, "base_digests.json"))).toBe(false);
+});
+
+test.each([{ adapter }, {}])(
+  "with a number that is not finite is rejected with the tensor's name: %o",
+  async (options) => {
+    const model = join(temporaryFolder(), "model");
+    cpSync(stored, model, { recursive: true });
+    const file = openSync(join(model, "model.safetensors"), "r+");
+    writeSync(file, Uint8Array.of(0xc0, 0x7f), 0, 2, fstatSync(file).size - 2);
+    closeSync(file);
+    const message = await failure("bad_model", () =>
+      testEngine().createPolicy({ name: "p", model, ...options }),
+    );
+    expect(message).toMatch(/model\.safetensors has numbers in tensor model\.\S+ that are not finite/);
+  },
+);

@@ -3,6 +3,7 @@ import { TroupeError } from "../../errors.ts";
 import { adapterMarker, nameOfBase } from "../../models/adapter-base.ts";
 import { writeAdapterFiles } from "../../models/adapter-directory.ts";
 import type { WeightFormat } from "../../models/float-formats.ts";
+import { recordBase } from "../../models/model-digests.ts";
 import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts";
 import { replaceDirectory } from "../../models/replace-directory.ts";
 import type { TensorToWrite } from "../../models/safetensors-write.ts";
@@ -363,6 +364,7 @@ export class LocalEngine implements Engine {
     await replaceDirectory(directory, marker, async (folder) => {
       if (adapter === undefined) return writeModelFiles(folder, model.description, list, format);
       await writeTextFiles(folder, textFiles);
+      await recordBase(folder, model);
       return writeAdapterFiles(folder, nameOfBase(folder, model.directory), adapter, critic, list);
     });
   }

@@ -12,7 +12,7 @@ import {
 import { modulesOf, type AdapterOptions } from "../../models/adapter-options.ts";
 import { bytesPerWeight } from "../../models/float-formats.ts";
 import { checkSameShape } from "../../models/model-config.ts";
-import { modelVersion } from "../../models/model-digests.ts";
+import { checkRecordedBase, modelVersion } from "../../models/model-digests.ts";
 import {
   describeModel,
   openModelWeights,
@@ -35,10 +35,14 @@ export interface LoadedModel {
   readonly directory: string;
   readonly description: ModelDescription;
   readonly tensors: readonly TensorInfo[];
+  /** Of its files (models/model-digests.ts). */
+  readonly version: string;
   users: number;
   /** Present once the engine has the vocabulary's bytes. */
   tokenBytes?: Promise<void>;
 }
+
+type Unversioned = Omit<LoadedModel, "version">;
 
 export interface Policy {
   readonly name: PolicyName;
@@ -61,6 +65,7 @@ export async function openPolicyWeights(policy: Policy, directory: string): Prom
     return openModelWeights(directory, shape);
   }
   checkAdapterConfig(directory, policy.adapter, policy.critic);
+  await checkRecordedBase(directory, policy.model);
   return openAdapterWeights(directory, policy.model.directory, policy.tensors, policy.critic);
 }
 
@@ -102,8 +107,7 @@ export class Loader {
       const copied = await this.#copyTensors(policy, name, (native, job) =>
         native.addModel(job, name, model.description.shape),
       );
-      const { directory, description } = model;
-      return { ...policy, name, model: { name, directory, description, tensors: copied, users: 0 } };
+      return { ...policy, name, model: { ...model, name, tensors: copied, users: 0 } };
     }
     const tensors = await this.#copyTensors(policy, name, (native, job) =>
       native.addAdapter(job, name, model.name, { ...adapter, valueHead: policy.critic }),
@@ -181,6 +185,7 @@ export class Loader {
     base: LoadedModel,
     tensors: readonly TensorInfo[],
   ): Promise<void> {
+    if (holdsAdapter(directory)) await checkRecordedBase(directory, base);
     const stored: Weights = holdsAdapter(directory)
       ? await openAdapterWeights(directory, base.directory, tensors, checkAdapterConfig(directory, adapter))
       : new Map();
@@ -216,7 +221,7 @@ export class Loader {
     await this.#remove(base.name);
   }
 
-  async #loadBase(name: string, directory: string): Promise<LoadedModel> {
+  async #loadBase(name: string, directory: string): Promise<Unversioned> {
     const description = await describeModel(directory);
     const weights = await openModelWeights(directory, description.shape);
     const files = tensorsInFiles(weights, modelTensors(description.shape));
@@ -237,7 +242,7 @@ export class Loader {
     directory: string,
     stored: ModelDescription,
     description: ModelDescription,
-  ): Promise<LoadedModel> {
+  ): Promise<Unversioned> {
     const { shape } = description;
     const weights = await openModelWeights(directory, stored.shape);
     const bytes = parametersOf(modelTensors(shape)) * Float32Array.BYTES_PER_ELEMENT;
@@ -249,14 +254,13 @@ export class Loader {
   }
 
   /** Tensors are where the file's header said: if another file has come in between, its bytes have other meanings. */
-  async #whileUnchanged(directory: string, load: () => Promise<LoadedModel>): Promise<LoadedModel> {
+  async #whileUnchanged(directory: string, load: () => Promise<Unversioned>): Promise<LoadedModel> {
     const before = await modelVersion(directory).catch(() => null);
     const model = await load();
-    await this.#orRemove(model.name, async () => {
-      if ((await modelVersion(directory)) === before) return;
-      throw new TroupeError("bad_model", `${directory} was changed while it was read; try again.`);
-    });
-    return model;
+    const version = await modelVersion(directory).catch(() => null);
+    if (version !== null && version === before) return { ...model, version };
+    await this.#remove(model.name).catch(() => undefined);
+    throw new TroupeError("bad_model", `${directory} was changed while it was read; try again.`);
   }
 
   /** Leaves no incomplete policy behind. */
@@ -278,10 +282,9 @@ export class Loader {
   }
 }
 
-/** Whether a frozen tensor can be as in its file: matrices in bfloat16, on even addresses; vectors are widened. */
-function canStayStored({ name, format, begin }: TensorInFile): boolean {
-  const isVector = /(norm\.weight|bias|score\.weight)$/.test(name);
-  return isVector || (format === "BF16" && begin % bytesPerWeight.BF16 === 0);
+/** Whether a frozen tensor can be as in its file: matrices in bfloat16; vectors are widened. */
+function canStayStored({ name, format }: TensorInFile): boolean {
+  return format === "BF16" || /(norm\.weight|bias|score\.weight)$/.test(name);
 }
 
 /** Rejects what cannot fit into this machine's (or container's) memory, before anything is allocated. */

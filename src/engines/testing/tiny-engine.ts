@@ -209,6 +209,8 @@ export class TinyEngine implements Engine {
     const isFresh = adapter !== undefined && loaded.model.rank === 0;
     if (isFresh && from !== undefined)
       throw new TroupeError("bad_model", `What was saved is no adapter, and the policy ${name} is one.`);
+    if (from !== undefined)
+      checkBase(loaded.model, typeof given === "string" ? await this.#model(given) : await load(given));
     if (isCritic(loaded.model) && !valueHead)
       throw new TroupeError("bad_model", "What was saved is a critic, which gives values and no tokens.");
     const adapted = isFresh
@@ -325,9 +327,22 @@ function restore(
     throw new TroupeError("bad_model", `What was saved is another model than that of ${policy.info.name}.`);
   if (kind === "checkpoint" && optimizer === null)
     throw new TroupeError("bad_model", "What was saved has no optimizer state.");
+  checkBase(model, policy);
   policy.model = model;
   if (kind === "checkpoint" && optimizer !== null) policy.optimizer = optimizer;
   policy.version = version;
+}
+
+/** An adapter's file has its base's tensors too. */
+function checkBase(adapted: TinyModel, { model: base }: { readonly model: TinyModel }): void {
+  if (adapted.rank === 0) return;
+  const differing = Object.entries(base.tensors).find(
+    ([name, values]) =>
+      !["up", "down", "score"].includes(name) &&
+      (adapted.tensors[name] ?? values).some((each, i) => each !== values[i]),
+  );
+  if (differing === undefined) return;
+  throw new TroupeError("bad_model", `The adapter was trained on another base: ${differing[0]} differs.`);
 }
 
 function shape({ tensors, scale }: TinyModel): string {

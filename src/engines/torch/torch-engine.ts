@@ -1,8 +1,10 @@
 /** The verbs, computed by PyTorch in a process of its own (python/troupe_torch), on the GPU where there is one. */
+import { realpath } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
 import { adapterMarker, baseOf, holdsAdapter, holdsText } from "../../models/adapter-base.ts";
 import { initialAdapterTensor, writeAdapterConfig } from "../../models/adapter-directory.ts";
 import type { AdapterOptions } from "../../models/adapter-options.ts";
+import { checkRecordedBase, modelVersion, recordBase, type LoadedBase } from "../../models/model-digests.ts";
 import { readTextFiles, writeTextFiles } from "../../models/model-directory.ts";
 import { replaceDirectory } from "../../models/replace-directory.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
@@ -96,7 +98,7 @@ type EngineWorker = Pick<LastingWorker, "ready" | "memory" | "ask" | "saved" | "
 interface Policy {
   readonly name: PolicyName;
   /** The whole model, or that below the adapter. */
-  readonly base: string;
+  readonly base: LoadedBase;
   readonly adapter: AdapterOptions | null;
   readonly critic: boolean;
   readonly info: PolicyInfo;
@@ -114,6 +116,8 @@ export class TorchEngine implements Engine {
   readonly #worker: EngineWorker;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, Policy>();
+  /** By real path. Adapters share a base that the worker has loaded, whatever has become of its files since. */
+  readonly #baseVersions = new Map<string, string>();
   /** What the worker runs on. Known once it is ready, which every verb waits for. */
   #found: Readonly<Record<string, unknown>> = {};
   #copies = 0;
@@ -273,6 +277,7 @@ export class TorchEngine implements Engine {
       const directory = directoryOf(stored);
       checkPresent(directory);
       const { kind, version } = stored.saved;
+      if (policy.adapter !== null) await checkRecordedBase(directory, policy.base);
       const optimizer = kind === "checkpoint" ? optimizerFile(directory) : null;
       await this.#worker.ask("restore", { name, directory, optimizer });
       policy.version = version;
@@ -327,9 +332,10 @@ export class TorchEngine implements Engine {
 
   async #make(made: Making): Promise<Policy> {
     const { name, directory, adapter, valueHead: critic, version } = made;
-    const base = adapter === null ? directory : baseOf(made.model);
+    const base = await this.#baseAt(adapter === null ? directory : baseOf(made.model));
     const stored = adapter !== null && holdsAdapter(directory);
-    const given = { name, directory, base, adapter, valueHead: critic, stored };
+    if (stored) await checkRecordedBase(directory, base);
+    const given = { name, directory, base: base.directory, adapter, valueHead: critic, stored };
     const check = hasHeader(createdSchema);
     const { header } = await this.#worker.ask("create", given, {}, { check });
     const { fresh, parameters, trainableParameters, maxLength, vocabularySize } = createdSchema.parse(header);
@@ -343,7 +349,7 @@ export class TorchEngine implements Engine {
           { [tensor]: initialAdapterTensor(info, adapter?.seed ?? 0) },
         );
       }
-      const textFiles = await readTextFiles(holdsText(directory) ? directory : base);
+      const textFiles = await readTextFiles(holdsText(directory) ? directory : base.directory);
       const info = { name, parameters, trainableParameters, maxLength, vocabularySize };
       return { name, base, adapter, critic, info, textFiles, version };
     } catch (error) {
@@ -352,12 +358,21 @@ export class TorchEngine implements Engine {
     }
   }
 
+  async #baseAt(directory: string): Promise<LoadedBase> {
+    const real = await realpath(directory).catch(() => directory);
+    const version = this.#baseVersions.get(real) ?? (await modelVersion(directory));
+    this.#baseVersions.set(real, version);
+    return { directory, version };
+  }
+
   async #write(policy: Policy, directory: string): Promise<void> {
     const { name, base, adapter, critic, textFiles } = policy;
     await replaceDirectory(directory, adapter === null ? "config.json" : adapterMarker, async (folder) => {
       await this.#worker.ask("write", { name, folder });
       await writeTextFiles(folder, textFiles);
-      if (adapter !== null) await writeAdapterConfig(folder, base, adapter, critic);
+      if (adapter === null) return;
+      await recordBase(folder, base);
+      await writeAdapterConfig(folder, base.directory, adapter, critic);
     });
   }
 
@@ -384,7 +399,7 @@ export class TorchEngine implements Engine {
   #prepareStopStrings(policy: Policy): Promise<unknown> {
     const { name, base, info } = policy;
     policy.tokenBytes ??= (async () =>
-      this.#worker.ask("tokenBytes", { name }, vocabularyBytes(base, info.vocabularySize)))();
+      this.#worker.ask("tokenBytes", { name }, vocabularyBytes(base.directory, info.vocabularySize)))();
     // A file that could not be read may be readable the next time.
     policy.tokenBytes.catch(() => delete policy.tokenBytes);
     return policy.tokenBytes;
