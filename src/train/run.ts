@@ -26,6 +26,7 @@ import { retriesOf } from "./failures.ts";
 import { noteInputs } from "./inputs.ts";
 import { attendServers, Interrupts, samplingSignal, silenceOf } from "./interrupts.ts";
 import { startJudging, type Judging } from "./judging.ts";
+import { checkMemory } from "./memory.ts";
 import { checkTools, openPolicies, restorePolicies } from "./policies.ts";
 import { openTools, servicesOf, type RunServices } from "./services.ts";
 import { sftStep } from "./sft.ts";
@@ -174,6 +175,7 @@ async function begin(
       (await readWatch(layout.directory)).findLast(({ returned }) => returned !== undefined)?.returned
         ?.learningRateFactor ?? 1,
   };
+  await checkMemory(run);
   announce(run);
   await noteInputs(options, run);
   run.lineage = await lineageOf(run.folder);

@@ -3,23 +3,18 @@
  * folder.
  */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir, totalmem } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BatchSize, Datum, Engine, ProcessMemory } from "../../../engines/engine.ts";
-import type { Json } from "../../../environments/environment.ts";
+import type { Datum, Engine } from "../../../engines/engine.ts";
 import { showDuration, showLarge } from "../../../format.ts";
-import { keyAt, rootKey } from "../../../random.ts";
 import type { ResolvedRecipe } from "../../../recipes/resolve.ts";
-import { promptHistory } from "../../../rollout/prompts.ts";
-import { agentOf } from "../../../rollout/setting.ts";
 import { sum } from "../../../statistics.ts";
-import { startsOf } from "../../../train/estimate-episode.ts";
-import { auxiliaryBytes, estimate, type Estimate } from "../../../train/estimate.ts";
+import { estimate, type Estimate } from "../../../train/estimate.ts";
+import { inGroups, neededMemory, tokensIn, typicalData, type NeededMemory } from "../../../train/memory.ts";
 import { openPolicies, type OpenPolicies } from "../../../train/policies.ts";
-import { examplesOf } from "../../../train/sft.ts";
 import type { NamedTeam } from "../../../train/teams.ts";
 
-export interface Calibration {
+export interface Calibration extends NeededMemory {
   readonly engine: string;
   readonly estimate: Estimate;
   readonly policies: readonly {
@@ -44,18 +39,7 @@ export interface Calibration {
     /** By how much the last two measurements of a rate differ, as a share; null: there was time for only one. */
     readonly spread: number | null;
   };
-  /** Peak memory of this process, with weights, gradients and moments, in bytes; with that predicted of the engine's own. */
-  readonly memory: number;
-  /** The same of a GPU; null: none computes, or it is not known. */
-  readonly deviceMemory: number | null;
-  /** Whether the engine predicts it for the whole batch. */
-  readonly memoryIsPredicted: boolean;
-  /** All of this machine's memory, or of its container's, in bytes. */
-  readonly machineMemory: number;
 }
-
-/** Number of tasks whose prompts are measured. */
-const sampledTasks = 16;
 
 /** Seconds for each of the rates. */
 const secondsPerRate = 2;
@@ -87,21 +71,16 @@ async function measure(
   opened: OpenPolicies,
   note: (line: string) => void,
 ): Promise<Calibration> {
-  const { recipe, environment, algorithm } = resolved;
+  const { recipe } = resolved;
   const sizes = Object.fromEntries(
     Object.entries(opened).map(([name, policy]) => [name, { ...policy, ...policy.info }]),
   );
-  const starts = await startsOf(environment, sampledTasks);
-  const examples = starts.map((state, index) => typicalActions(environment, teams, opened, { index, state }));
-  const groupSize = Math.max(algorithm.sampling.branch.root, algorithm.sampling.branch.inner);
-  const grouped = examples.map((data) =>
-    data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) })),
-  );
+  const examples = await typicalData(resolved, teams, opened);
+  const grouped = inGroups(examples, resolved.algorithm);
   const estimated = await estimate(resolved, sizes);
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
   // Before anything is measured: the process then holds its weights and no more.
-  const predicted = await engine.predictMemory?.(sizeOf(grouped.slice(0, recipe.train.tasksPerStep).flat()));
-  const own = process.memoryUsage.rss();
+  const needed = await neededMemory(engine, resolved, opened, grouped);
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples);
@@ -150,22 +129,8 @@ async function measure(
       sampled: decoded.rate,
     },
     measured: sampleOf([supervised, groups, prompts, decoded]),
-    ...memoryOf(own, predicted, auxiliaryBytes(resolved, sizes)),
-    memoryIsPredicted: predicted !== undefined,
-    machineMemory: Math.min(totalmem(), process.constrainedMemory() || Infinity),
+    ...needed,
   };
-}
-
-/** @param auxiliary bytes of critics and references, which are where the policies are */
-export function memoryOf(
-  own: number,
-  predicted: ProcessMemory | undefined,
-  auxiliary: number,
-): Pick<Calibration, "memory" | "deviceMemory"> {
-  if (predicted === undefined) return { memory: own, deviceMemory: null };
-  const { host, device } = predicted;
-  if (device === undefined) return { memory: own + host + auxiliary, deviceMemory: null };
-  return { memory: own + host, deviceMemory: device + auxiliary };
 }
 
 /** Of a batch with one update: however little of it was measured, an update takes its whole time. */
@@ -181,44 +146,6 @@ function sampleOf(all: readonly Rate[]): Calibration["measured"] {
     of: sum(rates.map(({ whole }) => whole)),
     spread: spreads.includes(null) ? null : Math.max(...spreads.map(Number)),
   };
-}
-
-function sizeOf(data: readonly Datum[]): BatchSize {
-  const policies = [...Map.groupBy(data, (datum) => datum.policy).values()];
-  const largest = policies.toSorted((one, other) => tokensIn(other) - tokensIn(one))[0] ?? [];
-  const lengths = data.map(
-    ({ prompt, continuations }) =>
-      prompt.length + Math.max(...continuations.map((each) => each.tokens.length)),
-  );
-  const sequences = sum(data.map(({ continuations }) => continuations.length));
-  const prompts = sum(largest.map(({ prompt }) => prompt.length));
-  return { tokens: tokensIn(largest), prompts, longest: Math.max(...lengths), sequences };
-}
-
-/** A solver's actions if there is a solver; otherwise actions of maximum length. */
-function typicalActions(
-  environment: ResolvedRecipe["environment"],
-  teams: readonly NamedTeam[],
-  policies: OpenPolicies,
-  { index, state }: { readonly index: number; readonly state: Json },
-): Datum[] {
-  const key = keyAt(rootKey(0), "dry-run", index);
-  const played = teams.map(({ team }) => team);
-  if (environment.oracle?.demonstrations !== undefined) {
-    return examplesOf({ environment, teams: played, policies, isTrained: () => true }, key);
-  }
-  return played.flatMap((team) =>
-    team.roles.map((role) => {
-      const agent = agentOf({ environment, team, policies }, role.name);
-      const prompt = promptHistory(agent, new Map(), environment.observe(state, role.seat), 0).tokens;
-      const room = Math.max(1, Math.min(role.maxTokens, agent.maxLength - prompt.length));
-      return { policy: role.policy, prompt, continuations: [{ tokens: new Int32Array(room) }] };
-    }),
-  );
-}
-
-function repeated(datum: Datum, times: number): Datum["continuations"] {
-  return Array.from({ length: times }, () => datum.continuations[0] ?? { tokens: new Int32Array(1) });
 }
 
 const adam = { learningRate: 1e-6, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
@@ -378,15 +305,6 @@ function shortened({ policy, prompt, continuations }: Datum, share: number): Dat
     prompt: part(prompt),
     continuations: continuations.map(({ tokens }) => ({ tokens: part(Int32Array.from(tokens)) })),
   };
-}
-
-/** Prompts once, all continuations. */
-export function tokensIn(data: readonly Datum[]): number {
-  return sum(
-    data.map(
-      ({ prompt, continuations }) => prompt.length + sum(continuations.map(({ tokens }) => tokens.length)),
-    ),
-  );
 }
 
 async function secondsOf(work: () => Promise<void>): Promise<number> {

@@ -9,6 +9,7 @@ import type { PlannedRecipe, ResolvedRecipe } from "../../../recipes/resolve.ts"
 import { recipeWarnings, showWarning } from "../../../recipes/validation/warnings.ts";
 import { annotatedYaml } from "../../../recipes/write.ts";
 import type { Work } from "../../../train/estimate.ts";
+import { memoryShortage } from "../../../train/memory.ts";
 import { withServices } from "../../../train/services.ts";
 import { namedTeams } from "../../../train/teams.ts";
 import { originLines } from "../../data/given.ts";
@@ -145,6 +146,7 @@ function totals(calibration: Calibration, seconds: number, hasTools: boolean): s
     `${showLarge(prompts)} prompts`,
     `${showLarge(sampled)} sampling`,
   ];
+  const shortage = memoryShortage(calibration);
   const isWhole = calibration.measured.tokens === calibration.measured.of;
   return [
     `time: about ${showDuration(seconds)}`,
@@ -153,11 +155,7 @@ function totals(calibration: Calibration, seconds: number, hasTools: boolean): s
       ? `memory: about ${showBytes(memory)}, with all that the engine holds`
       : `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +
         `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
-    ...(memory <= calibration.machineMemory
-      ? []
-      : [
-          `warning: this machine has ${showBytes(calibration.machineMemory)} of memory; take a smaller model, fewer tasks or shorter actions`,
-        ]),
+    ...(shortage === null ? [] : [`warning: the ${shortage.problem}; ${shortage.fix}`]),
     `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
     ...(estimate.judging === null ? [] : judgingLines(estimate.judging)),
     "",

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Datum } from "../../../engines/engine.ts";
 import { sum } from "../../../statistics.ts";
-import { measureDecoding, measureRate, memoryOf, portionOf, tokensIn } from "./calibrate.ts";
+import { tokensIn } from "../../../train/memory.ts";
+import { measureDecoding, measureRate, portionOf } from "./calibrate.ts";
 
 const datum = (policy: string, prompt: number, ...actions: number[]): Datum => ({
   policy,
@@ -83,10 +84,4 @@ describe("the rate of decoding", () => {
 it("a portion has every policy and both prompts and actions, in the same shares", () => {
   expect(portionOf(sixteen, 100)).toEqual([datum("small", 60, 10, 10), datum("large", 15, 5)]);
   expect(portionOf(sixteen, 2000)).toEqual([...task, ...task]);
-});
-
-it("memory of a GPU is apart from that of the machine, with what auxiliary models need there", () => {
-  expect(memoryOf(100, undefined, 5)).toEqual({ memory: 100, deviceMemory: null });
-  expect(memoryOf(100, { host: 20 }, 5)).toEqual({ memory: 125, deviceMemory: null });
-  expect(memoryOf(100, { host: 20, device: 7 }, 5)).toEqual({ memory: 120, deviceMemory: 12 });
 });
