@@ -43,7 +43,7 @@ async function slice(side: Side, seconds: number): Promise<number[]> {
 }
 
 /** NaN of no values. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;

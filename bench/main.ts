@@ -17,7 +17,8 @@ function tell(what: string): void {
 
 async function startPeer(options: Options): Promise<Peer | undefined> {
   const python = options.peers ?? (options.makePeers ? makePeers() : madePeers());
-  if (options.game || options.vocabularies || options.sandbox || options.scale) return undefined;
+  if (options.game || options.vocabularies || options.sandbox || options.scale || options.endToEnd)
+    return undefined;
   if (python === undefined) tell(noPeers);
   return python === undefined ? undefined : Peer.start(python, options.threads);
 }

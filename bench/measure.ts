@@ -1,4 +1,5 @@
 /** Every measurement, in one run on one machine. */
+import { measureEndToEnd, type EndToEnd } from "./end-to-end/measure.ts";
 import { measureGame, type GameSpeed } from "./game.ts";
 import { games } from "./games.ts";
 import { withEngines, type LocalEngines } from "./local.ts";
@@ -26,6 +27,7 @@ export interface Measurements {
   readonly vocabularies: readonly VocabularyLoad[];
   readonly sandboxes?: readonly SandboxSpeed[];
   readonly scale?: Scale;
+  readonly endToEnd?: readonly EndToEnd[];
 }
 
 export interface ModelMeasurements {
@@ -41,13 +43,14 @@ export async function measure(
   tell: (what: string) => void,
 ): Promise<Measurements> {
   const { seconds, threads } = options;
-  const withModels = !options.game && !options.vocabularies && !options.sandbox && !options.scale;
+  const { game, sandbox, scale, endToEnd } = options;
+  const withModels = !game && !options.vocabularies && !sandbox && !scale && !endToEnd;
   const speeds: GameSpeed[] = [];
-  for (const game of options.vocabularies || options.sandbox || options.scale ? [] : games) {
-    tell(`rules of ${game.name}`);
-    speeds.push(await measureGame(game, seconds));
+  for (const rules of withModels || game ? games : []) {
+    tell(`rules of ${rules.name}`);
+    speeds.push(await measureGame(rules, seconds));
   }
-  const withVocabularies = !options.game && !options.sandbox && !options.scale;
+  const withVocabularies = withModels || options.vocabularies;
   if (withVocabularies) tell("vocabularies");
   const vocabularies = withVocabularies ? await measureVocabularies(seconds) : [];
   if (withModels) tell("matrix products");
@@ -57,6 +60,10 @@ export async function measure(
     const work = (engines: LocalEngines) => measureModel(name, engines, peer, seconds, tell);
     models.push(await withEngines(name, threads, work));
   }
+  const trl = process.env["TROUPE_TRL_PYTHON"];
+  const whole: EndToEnd[] = [];
+  for (const size of endToEnd ? options.sizes : [])
+    whole.push(await measureEndToEnd(size, threads, trl, tell));
   return {
     schema_version: 3,
     date: new Date().toISOString().slice(0, 10),
@@ -66,8 +73,9 @@ export async function measure(
     models,
     games: speeds,
     vocabularies,
-    ...(options.scale ? { scale: await measureScale(tell) } : {}),
-    ...(options.sandbox ? { sandboxes: await measureSandboxes(seconds, threads, tell) } : {}),
+    ...(scale ? { scale: await measureScale(tell) } : {}),
+    ...(endToEnd ? { endToEnd: whole } : {}),
+    ...(sandbox ? { sandboxes: await measureSandboxes(seconds, threads, tell) } : {}),
   };
 }
 

@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { TroupeError } from "../src/errors.ts";
+import { sizeNames, type SizeName } from "./end-to-end/sizes.ts";
 import { modelNames, type ModelName } from "./shapes.ts";
 
 export interface Options {
@@ -20,6 +21,10 @@ export interface Options {
   readonly sandbox: boolean;
   /** Benchmark only what many episodes cost. */
   readonly scale: boolean;
+  /** Benchmark only whole steps of training beside TRL's trainer. */
+  readonly endToEnd: boolean;
+  /** Of `endToEnd`. */
+  readonly sizes: readonly SizeName[];
   readonly json: boolean;
 }
 
@@ -33,6 +38,9 @@ export const usage = `npm run bench -- [options]
   --vocabularies   loading vocabularies alone
   --sandbox        test suites in sandboxes alone
   --scale          the cost of many episodes alone, with a simulated engine
+  --end-to-end     whole steps of training, and the time to a success, beside TRL's trainer alone: TROUPE_TRL_PYTHON
+                   names a Python that has trl, peft and datasets
+  --sizes A,B      of ${sizeNames.join(", ")}, for --end-to-end (default: 0.9M)
   --json           one JSON document instead of tables`;
 
 /** @throws TroupeError `bad_arguments` with the usage. `undefined`: help was requested. */
@@ -44,11 +52,13 @@ export function readOptions(args: readonly string[]): Options | undefined {
     makePeers: values["make-peers"],
     seconds: positive("--seconds", values.seconds, false),
     threads: positive("--threads", values.threads, true),
-    models: values.models.split(",").map(knownModel),
+    models: values.models.split(",").map((name) => known("--models", modelNames, name)),
     game: values.game,
     vocabularies: values.vocabularies,
     sandbox: values.sandbox,
     scale: values.scale,
+    endToEnd: values["end-to-end"],
+    sizes: values.sizes.split(",").map((name) => known("--sizes", sizeNames, name)),
     json: values.json,
   };
 }
@@ -67,6 +77,8 @@ function parse(args: readonly string[]) {
         vocabularies: { type: "boolean", default: false },
         sandbox: { type: "boolean", default: false },
         scale: { type: "boolean", default: false },
+        "end-to-end": { type: "boolean", default: false },
+        sizes: { type: "string", default: "0.9M" },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -83,11 +95,11 @@ function positive(option: string, text: string, whole: boolean): number {
   throw new TroupeError("bad_arguments", `${option} is ${JSON.stringify(text)}; expected a ${kind} above 0.`);
 }
 
-function knownModel(text: string): ModelName {
-  const found = modelNames.find((name) => name === text);
+function known<Name extends string>(option: string, names: readonly Name[], text: string): Name {
+  const found = names.find((name) => name === text);
   if (found !== undefined) return found;
   throw new TroupeError(
     "bad_arguments",
-    `--models: there is no ${JSON.stringify(text)}; there is ${modelNames.join(", ")}.`,
+    `${option}: there is no ${JSON.stringify(text)}; there is ${names.join(", ")}.`,
   );
 }

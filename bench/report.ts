@@ -1,5 +1,6 @@
 /** The measurements as tables for people. */
 import { tableLines, type Column } from "../src/cli/table.ts";
+import { showSettings, target, type EndToEnd, type SideFigures } from "./end-to-end/measure.ts";
 import type { Measurements } from "./measure.ts";
 import type { EpisodeCost } from "./scale/episodes.ts";
 import { sampling, sharing, training } from "./shapes.ts";
@@ -19,9 +20,9 @@ export function reportLines(found: Measurements): string[] {
   const ofVocabularies = found.vocabularies.length === 0 ? [] : [vocabularyLines];
   const ofSandboxes = found.sandboxes === undefined ? [] : [sandboxLines];
   const ofScale = found.scale === undefined ? [] : [scaleLines];
-  const tables = [...ofModels, ...ofGames, ...ofVocabularies, ...ofSandboxes, ...ofScale].map((lines) =>
-    lines(found),
-  );
+  const ofEndToEnd = found.endToEnd === undefined ? [] : [endToEndLines];
+  const kinds = [...ofModels, ...ofGames, ...ofVocabularies, ...ofSandboxes, ...ofScale, ...ofEndToEnd];
+  const tables = kinds.map((lines) => lines(found));
   return [head, ...tables].flatMap((lines) => [...lines, ""]);
 }
 
@@ -184,4 +185,55 @@ function scaleLines({ scale }: Measurements): string[] {
 
 function percent(ratio: number): string {
   return `${(100 * ratio).toFixed(1)} %`;
+}
+
+function endToEndLines({ endToEnd = [] }: Measurements): string[] {
+  const arrival = `s to ${100 * target} %`;
+  const titles = [
+    "",
+    "s a step",
+    "processor s",
+    "ratio",
+    "tokens sampled",
+    "trained",
+    arrival,
+    "ratio",
+    "success",
+  ];
+  const rows = endToEnd.flatMap(({ size, ours, trl }) => [
+    [`${size}, Troupe`, ...sideCells(ours)],
+    ...(trl === undefined ? [] : [[`${size}, TRL`, ...sideCells(trl, ours)]]),
+  ]);
+  return [
+    "End to end: GRPO with one reply to each prompt, medians of steps",
+    ...table(titles, rows),
+    ...endToEnd.flatMap(noteLines),
+  ];
+}
+
+/** @param beside whose speed is shown as a multiple of this side's */
+function sideCells(side: SideFigures, beside?: SideFigures): string[] {
+  const { seconds, processor, sampled, trained, arrival, progress, steps } = side;
+  const end = progress.at(-1);
+  return [
+    seconds.toFixed(2),
+    processor.toFixed(2),
+    beside === undefined ? "" : times(seconds / beside.seconds),
+    count(sampled),
+    count(trained),
+    arrival === null ? "–" : arrival.toFixed(0),
+    beside === undefined ? "" : times(arrivalRatio(side, beside)),
+    end === undefined ? "–" : `${share(end.success, 1)} after ${steps} steps, ${end.seconds.toFixed(0)} s`,
+  ];
+}
+
+function arrivalRatio({ arrival }: SideFigures, beside: SideFigures): number | undefined {
+  return arrival === null || beside.arrival === null ? undefined : arrival / beside.arrival;
+}
+
+function noteLines({ size, samples, tasksPerStep, promptTokens, ours, trl }: EndToEnd): string[] {
+  const work = `${tasksPerStep} prompts of ${promptTokens.toFixed(0)} tokens, ${samples} replies each, ${ours.steps} steps`;
+  if (trl === undefined)
+    return [`${size}: ${work}; TRL skipped: TROUPE_TRL_PYTHON names no Python that has it`];
+  return [`${size}: ${work}; ${trl.versions}, ${showSettings(trl.settings)}`];
 }

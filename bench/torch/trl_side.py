@@ -11,21 +11,16 @@ work = json.loads(sys.argv[1])
 import torch  # noqa: E402
 import trl  # noqa: E402
 from datasets import Dataset  # noqa: E402
+from exact_tokens import exact_tokenizer, text_of  # noqa: E402
 from peft import LoraConfig  # noqa: E402
-from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
-from transformers import PreTrainedTokenizerFast, TrainerCallback  # noqa: E402
+from transformers import TrainerCallback  # noqa: E402
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 torch.set_num_threads(work["threads"])
-prompts = [" ".join(f"t{token}" for token in prompt) for prompt in work["prompts"]]
-# A word for each token, so that a prompt has exactly the tokens of the work.
-size = json.loads((Path(work["model"]) / "config.json").read_text())["vocab_size"]
-vocabulary = {"<end>": 0, "<pad>": 1, **{f"t{token}": token for token in range(2, size)}}
-words = Tokenizer(models.WordLevel(vocabulary, unk_token="<end>"))
-words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>", pad_token="<pad>")
-for text, prompt in zip(prompts, work["prompts"]):
-    assert tokenizer(text)["input_ids"] == prompt, "the tokenizer gives other tokens than those of the work"
+# The end is a token that no prompt has, and no reply may have before it is complete.
+size, end = json.loads((Path(work["model"]) / "config.json").read_text())["vocab_size"], 0
+prompts = [text_of(prompt, end) for prompt in work["prompts"]]
+tokenizer = exact_tokenizer(size, end, work["prompts"])
 samples = work["samples"]
 together = len(prompts) * samples
 seconds = {"sample": 0.0, "sampleProcessor": 0.0}
