@@ -29,6 +29,8 @@ async function trained(killedAfter: readonly number[]): Promise<{ weights: strin
 
 it.skipIf(python === undefined)(
   "after checkpoints, whose folders get another name: the same weights",
+  // Four workers import PyTorch one after the other.
+  { timeout: 600_000 },
   async () => {
     const whole = await trained([]);
     expect(await trained([2, 5])).toEqual({ ...whole, processes: 3 });
