@@ -58,6 +58,19 @@ describe("the sampler on the local engine", () => {
     }
   });
 
+  it("computes what a conversation continues once, and grows the trees of an engine that keeps nothing", async () => {
+    const before = engine.promptTokens;
+    const { episodes } = await growEpisodes(setting, rootKey(9), starts);
+    expect(engine.promptTokens?.reused).toBeGreaterThan(before?.reused ?? Infinity);
+    const forgetful = openEngine({ threads: 1, precision: "float32", cacheBytes: 1 });
+    await forgetful.createPolicy({ name: "both", model });
+    expect((await growEpisodes({ ...setting, engine: forgetful }, rootKey(9), starts)).episodes).toEqual(
+      episodes,
+    );
+    expect(forgetful.promptTokens?.reused).toBe(0);
+    await forgetful.close();
+  });
+
   it("records the log-probabilities of a forward pass over prompt and tokens", async () => {
     const { episodes } = await growEpisodes(setting, rootKey(6), starts.slice(0, 1));
     const actions = episodes.flatMap((episode) => episode.actions);

@@ -169,6 +169,7 @@ SampleRequest sample_request(const Argument& from) {
   request.seed = static_cast<uint64_t>(from["seed"].integer(0, (int64_t{1} << 53) - 1));
   request.stop_tokens = from["stopTokens"].int_vector();
   request.stop_strings = from["stopStrings"].texts();
+  request.continued = from["continued"].flag();
   return request;
 }
 

@@ -133,6 +133,14 @@ Napi::Value EngineObject::memory_bytes(const Info& info) {
   return Napi::Number::New(info.Env(), worker_ ? static_cast<double>(worker_->memory_bytes()) : 0.0);
 }
 
+Napi::Value EngineObject::prompt_tokens(const Info& info) {
+  const PromptTokens tokens = worker_ ? worker_->prompt_tokens() : PromptTokens{};
+  Napi::Object counts = Napi::Object::New(info.Env());
+  counts.Set("computed", static_cast<double>(tokens.computed));
+  counts.Set("reused", static_cast<double>(tokens.reused));
+  return counts;
+}
+
 Napi::Value EngineObject::cancel(const Info& info) {
   if (worker_) worker_->cancel(job_id(info));
   return info.Env().Undefined();
@@ -306,6 +314,7 @@ Napi::Function EngineObject::define(Napi::Env env) {
   return DefineClass(env, "NativeEngine",
                      {InstanceMethod<&E::guarded<&E::description>>("description"),
                       InstanceMethod<&E::guarded<&E::memory_bytes>>("memoryBytes"),
+                      InstanceMethod<&E::guarded<&E::prompt_tokens>>("promptTokens"),
                       InstanceMethod<&E::guarded<&E::cancel>>("cancel"),
                       InstanceMethod<&E::guarded<&E::close>>("close"),
                       InstanceMethod<&E::guarded<&E::add_model>>("addModel"),

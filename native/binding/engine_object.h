@@ -19,6 +19,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   using Info = Napi::CallbackInfo;
 
   Napi::Value description(const Info&);
+  Napi::Value prompt_tokens(const Info&);
   Napi::Value memory_bytes(const Info&);
   Napi::Value cancel(const Info&);
   Napi::Value close(const Info&);

@@ -96,6 +96,9 @@ void Worker::loop(Engine& engine) {
     if (exclusive) run(engine, *exclusive);
     if (!engine.idle() && !step(engine)) return wait_broken();
     memory_bytes_ = engine.memory_bytes();
+    const PromptTokens prompts = engine.prompt_tokens();
+    prompts_computed_ = prompts.computed;
+    prompts_reused_ = prompts.reused;
   }
 }
 

@@ -52,6 +52,7 @@ class Worker {
   int threads() const { return threads_; }
   Precision precision() const { return precision_; }
   size_t memory_bytes() const { return memory_bytes_.load(); }
+  PromptTokens prompt_tokens() const { return {prompts_computed_.load(), prompts_reused_.load()}; }
 
  private:
   void main(int threads, Precision precision, size_t cache_limit, std::function<void(std::exception_ptr)> ready);
@@ -72,6 +73,7 @@ class Worker {
   int threads_ = 0;
   Precision precision_ = Precision::float32;
   std::atomic<size_t> memory_bytes_{0};
+  std::atomic<uint64_t> prompts_computed_{0}, prompts_reused_{0};
 
   std::mutex mutex_;  // guards the four below
   std::condition_variable wake_;

@@ -41,7 +41,7 @@ size_t KvCache::bytes(const ModelConfig& config, int capacity) {
 }
 
 KvCache::KvCache(CachePool& pool, const ModelConfig& config, int capacity)
-    : pool_(pool), kv_heads_(config.kv_heads), head_dim_(config.head_dim), capacity_(round_up(capacity)),
+    : pool_(pool), layers_(config.layers), kv_heads_(config.kv_heads), head_dim_(config.head_dim), capacity_(round_up(capacity)),
       data_(pool.take(bytes(config, capacity) / sizeof(float))) {}
 
 KvCache::~KvCache() { pool_.give_back(std::move(data_)); }
@@ -54,6 +54,15 @@ void KvCache::write(int layer, int kv_head, int position, const float* k, const 
   float* to = at(layer, kv_head, position);
   std::memcpy(to, k, head_dim_ * sizeof(float));
   std::memcpy(to + head_dim_, v, head_dim_ * sizeof(float));
+}
+
+void KvCache::copy(const KvCache& from, int count, int position) {
+  for (int layer = 0; layer < layers_; layer++) {
+    for (int head = 0; head < kv_heads_; head++) {
+      const size_t floats = static_cast<size_t>(count) * 2 * head_dim_;
+      std::memcpy(at(layer, head, position), from.span(layer, head, count).k, floats * sizeof(float));
+    }
+  }
 }
 
 KeySpan KvCache::span(int layer, int kv_head, int count) const {

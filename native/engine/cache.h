@@ -36,12 +36,15 @@ class KvCache {
 
   void write(int layer, int kv_head, int position, const float* k, const float* v);
   KeySpan span(int layer, int kv_head, int count) const;
+  // Copies the first `count` positions of a cache of the same model to those from `position` on.
+  void copy(const KvCache& from, int count, int position);
+  int capacity() const { return capacity_; }
 
  private:
   float* at(int layer, int kv_head, int position);
   static int round_up(int capacity) { return (capacity + 31) / 32 * 32; }
   CachePool& pool_;
-  const int kv_heads_, head_dim_, capacity_;
+  const int layers_, kv_heads_, head_dim_, capacity_;
   AlignedBuffer<float> data_;
 };
 

@@ -1,16 +1,29 @@
 #include "decoder.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "head.h"
 #include "rows.h"
 
 namespace troupe {
 
+namespace {
+
+// What blocks of a layer have in common.
+AttentionBlock attention_block(const ModelConfig& config, int layer) {
+  AttentionBlock block;
+  block.head_dim = config.head_dim;
+  block.scale = 1.0f / std::sqrt(config.query_scalar);
+  block.window = config.windows[layer];
+  return block;
+}
+
+}  // namespace
+
 void Decoder::start(Model& model) {
   model.pack_forward(machine_);
   batch_.clear();
+  prompts_.clear();
   choices_.clear();
 }
 
@@ -31,44 +44,75 @@ void Decoder::run(Model& model, const Attend& attend) {
   choose(model);
 }
 
+// A long prompt is computed in pieces: what its rows need at a time is bounded.
 std::vector<Choice>& Decoder::prefill(Model& model, const std::vector<Sequence*>& sequences) {
+  for (const Sequence* sequence : sequences) {
+    while (sequence->prompt->missing() > prefill_rows) {
+      start(model);
+      add_prompt(*sequence, prefill_rows);
+      run_prompts(model);
+    }
+  }
   start(model);
-  groups_.clear();
-  prompts_.clear();
   for (Sequence* sequence : sequences) {
-    if (prompts_.empty() || prompts_.back() != sequence->prompt.get()) {
-      const std::vector<int32_t>& tokens = sequence->job->request.prompt;
-      groups_.push_back({{batch_.rows(), static_cast<int>(tokens.size())}, 0, 0});
-      prompts_.push_back(sequence->prompt.get());
-      for (size_t i = 0; i < tokens.size(); i++) add_row(tokens[i], static_cast<int>(i), sequence->job->policy.adapter);
+    if (prompts_.empty() || prompts_.back().prompt != sequence->prompt.get()) {
+      add_prompt(*sequence, sequence->prompt->missing());
       batch_.kept.push_back(batch_.rows() - 1);
     }
     choices_.push_back({sequence, batch_.kept_rows() - 1, {}});
   }
-  const std::vector<Span> no_continuations;
-  GroupAttention attention(machine_, model, groups_, no_continuations, batch_.rows());
-  run(model, [&](int layer, LayerActivations& activations) {
-    attention.forward(layer, activations, false);
-    store_prompts(model, layer, activations);
-  });
+  run_prompts(model);
   return choices_;
 }
 
-void Decoder::store_prompts(const Model& model, int layer, const LayerActivations& activations) {
-  const Shape& shape = model.shape;
-  const int heads = model.config.kv_heads, head_dim = model.config.head_dim;
-  parallel_rows(machine_.pool, static_cast<int>(groups_.size()), 4, [&](int begin, int end, int) {
-    for (int i = begin; i < end; i++) {
-      const Span span = groups_[i].prompt;
-      for (int head = 0; head < heads; head++) {
-        for (int position = 0; position < span.rows; position++) {
-          const float* k = activations.qkv.data() + static_cast<size_t>(span.row + position) * shape.qkv + shape.q;
-          k += head * head_dim;
-          prompts_[i]->cache.write(layer, head, position, k, k + shape.kv);
-        }
-      }
-    }
+void Decoder::add_prompt(const Sequence& sequence, int rows) {
+  const SampleJob& job = *sequence.job;
+  const int first = sequence.prompt->next();
+  prompts_.push_back({sequence.prompt.get(), {batch_.rows(), rows}});
+  for (int i = first; i < first + rows; i++) add_row(job.request.prompt[i], i, job.policy.adapter);
+}
+
+void Decoder::run_prompts(Model& model) {
+  const int heads = model.config.kv_heads;
+  int queries = 1, keys = 1;
+  double cost = 0;
+  costs_.clear();
+  for (const auto& [prompt, span] : prompts_) {
+    queries = std::max(queries, span.rows);
+    keys = std::max(keys, prompt->next() + span.rows);
+    const double of_head = 64 + span.rows * (prompt->next() + 0.5 * span.rows);
+    for (int head = 0; head < heads; head++) costs_.push_back(cost += of_head);
+  }
+  reserve_scratch(queries, keys, model.config.head_dim);
+  run(model, [&](int layer, LayerActivations& activations) {
+    parallel_tasks(machine_.pool, costs_, [&](int task, int thread) {
+      attend_prompt(model, prompts_[task / heads], layer, task % heads, activations, thread);
+    });
   });
+  for (const auto& [prompt, span] : prompts_) prompt->computed = prompt->next() + span.rows;
+}
+
+// Stores the rows' keys and values of one head; its queries attend to these and to those before them.
+void Decoder::attend_prompt(const Model& model, const PromptRows& rows, int layer, int kv_head,
+                            LayerActivations& activations, int thread) {
+  const ModelConfig& config = model.config;
+  const Shape& shape = model.shape;
+  const int share = config.heads / config.kv_heads, head_dim = config.head_dim, first = rows.prompt->next();
+  const float* qkv = activations.qkv.data() + static_cast<size_t>(rows.span.row) * shape.qkv;
+  for (int row = 0; row < rows.span.rows; row++) {
+    const float* k = qkv + static_cast<size_t>(row) * shape.qkv + shape.q + kv_head * head_dim;
+    rows.prompt->cache.write(layer, kv_head, first + row, k, k + shape.kv);
+  }
+  AttentionBlock block = attention_block(config, layer);
+  block.queries = rows.span.rows;
+  block.q_stride = shape.qkv;
+  block.out_stride = shape.q;
+  block.own = rows.prompt->cache.span(layer, kv_head, first + rows.span.rows);
+  block.q = qkv + kv_head * share * head_dim;
+  block.out = activations.attended.data() + static_cast<size_t>(rows.span.row) * shape.q + kv_head * share * head_dim;
+  for (int head = 0; head < share; head++, block.q += head_dim, block.out += head_dim) {
+    machine_.kernels.attention(block, scratch_of(thread));
+  }
 }
 
 std::vector<Choice>& Decoder::decode(Model& model, const std::vector<Sequence*>& sequences) {
@@ -81,7 +125,7 @@ std::vector<Choice>& Decoder::decode(Model& model, const std::vector<Sequence*>&
   group_by_prompt(model, sequences);
   const int heads = model.config.kv_heads;
   run(model, [&](int layer, LayerActivations& activations) {
-    parallel_tasks(machine_.pool, decoding_costs_, [&](int task, int thread) {
+    parallel_tasks(machine_.pool, costs_, [&](int task, int thread) {
       attend_group(model, sequences, decoding_[task / heads], layer, task % heads, activations, thread);
     });
   });
@@ -93,7 +137,7 @@ std::vector<Choice>& Decoder::decode(Model& model, const std::vector<Sequence*>&
 void Decoder::group_by_prompt(const Model& model, const std::vector<Sequence*>& sequences) {
   constexpr int most = 16;
   decoding_.clear();
-  decoding_costs_.clear();
+  costs_.clear();
   int keys = 1;
   double cost = 0;
   for (int row = 0; row < static_cast<int>(sequences.size()); row++) {
@@ -105,11 +149,20 @@ void Decoder::group_by_prompt(const Model& model, const std::vector<Sequence*>& 
   for (const Span& group : decoding_) {
     const Sequence& first = *sequences[group.row];
     const double of_head = first.prompt->positions + group.rows * (32.0 + first.position());
-    for (int head = 0; head < model.config.kv_heads; head++) decoding_costs_.push_back(cost += of_head);
+    for (int head = 0; head < model.config.kv_heads; head++) costs_.push_back(cost += of_head);
   }
   const int queries = most * (model.config.heads / model.config.kv_heads);
-  const size_t floats = machine_.kernels.attention_scratch(queries, keys, model.config.head_dim) + 16;
+  reserve_scratch(queries, keys, model.config.head_dim);
+}
+
+// A cache line of space between threads.
+void Decoder::reserve_scratch(int queries, int keys, int head_dim) {
+  const size_t floats = machine_.kernels.attention_scratch(queries, keys, head_dim) + 16;
   scratch_.resize(floats * machine_.pool.threads());
+}
+
+float* Decoder::scratch_of(int thread) {
+  return scratch_.data() + thread * (scratch_.size() / machine_.pool.threads());
 }
 
 // All queries of the group on one key/value head: they share the prompt's keys.
@@ -124,19 +177,16 @@ void Decoder::attend_group(const Model& model, const std::vector<Sequence*>& seq
     float* qkv = activations.qkv.data() + static_cast<size_t>(row) * model.shape.qkv;
     const float* k = qkv + model.shape.q + kv_head * head_dim;
     sequence.own->write(layer, kv_head, sequence.cached, k, k + model.shape.kv);
-    AttentionBlock block;
+    AttentionBlock block = attention_block(config, layer);
     block.queries = 1;
-    block.head_dim = block.q_stride = block.out_stride = head_dim;
-    block.scale = 1.0f / std::sqrt(config.query_scalar);
-    block.window = config.windows[layer];
+    block.q_stride = block.out_stride = head_dim;
     block.prefix = sequence.prompt->cache.span(layer, kv_head, sequence.prompt->positions);
     block.own = sequence.own->span(layer, kv_head, sequence.cached + 1);
     block.q = qkv + kv_head * share * head_dim;
     block.out = activations.attended.data() + static_cast<size_t>(row) * model.shape.q + kv_head * share * head_dim;
     for (int head = 0; head < share; head++, block.q += head_dim, block.out += head_dim) blocks.push_back(block);
   }
-  const size_t scratch = scratch_.size() / machine_.pool.threads();
-  machine_.kernels.attention_group(blocks.data(), static_cast<int>(blocks.size()), scratch_.data() + thread * scratch);
+  machine_.kernels.attention_group(blocks.data(), static_cast<int>(blocks.size()), scratch_of(thread));
 }
 
 // Computes logits a chunk of rows at a time; several choices may need the same row.

@@ -64,11 +64,12 @@ struct Engine::State {
     return std::make_shared<const TokenBytes>(std::move(bytes));
   }
 
-  // Sequences in progress would mix two sets of weights.
-  void check_unused(const Policy& policy, const char* what) const {
+  // Call before weights change. Sequences in progress would mix two sets of them.
+  void begin_change(const Policy& policy, const char* what) {
     if (sampler.holds(policy)) {
       throw EngineError("internal", std::string(what) + " of policy \"" + policy.name() + "\" while it is being sampled");
     }
+    sampler.drop_kept(policy);
   }
 
   void check_trainable(const Policy& policy) const {
@@ -112,6 +113,7 @@ void Engine::add_adapter(const std::string& name, const std::string& model, cons
 void Engine::remove(const std::string& name) {
   const Policy policy = state_->find(name);
   if (state_->sampler.uses(policy)) refuse("policy \"" + name + "\" is being sampled; wait for it, or cancel");
+  state_->sampler.drop_kept(policy);
   if (policy.adapter) {
     state_->adapters.erase(name);
     return;
@@ -157,8 +159,8 @@ void Engine::write_tensor(const std::string& policy, TensorKind kind, const std:
   const TensorView& view = parameters.view(policy, name);
   check_size(policy, view, n);
   if (kind == TensorKind::weight) {
-    state_->check_unused(found, "weights written");
-    parameters.version++;
+    state_->begin_change(found, "weights written");
+    parameters.changed();
   }
   std::copy_n(from, n, parameters.values(kind) + view.offset);
 }
@@ -166,9 +168,9 @@ void Engine::write_tensor(const std::string& policy, TensorKind kind, const std:
 void Engine::load_tensors(const std::string& policy, const std::vector<StoredTensor>& tensors) {
   const Policy found = state_->find(policy);
   Parameters& parameters = found.parameters();
-  state_->check_unused(found, "weights loaded");
+  state_->begin_change(found, "weights loaded");
   const StoredFiles files(tensors);
-  parameters.version++;
+  parameters.changed();
   for (const StoredTensor& tensor : tensors) {
     const TensorView& view = parameters.view(policy, tensor.name);
     files.read_widened(tensor, view.size, parameters.weights() + view.offset, state_->pool);
@@ -213,8 +215,8 @@ LossResult Engine::forward_backward(const std::vector<Datum>& data, const Loss& 
 
 StepResult Engine::optimizer_step(const std::string& policy, const AdamParameters& adam) {
   const Policy found = state_->find(policy);
-  state_->check_unused(found, "optimizer step");
   state_->check_trainable(found);
+  state_->begin_change(found, "optimizer step");
   return adam_step(state_->machine, policy, found.parameters(), adam);
 }
 
@@ -237,6 +239,7 @@ void Engine::submit(SampleRequest request, std::shared_ptr<std::atomic<bool>> ca
 
 void Engine::sample_step() { state_->sampler.step(); }
 bool Engine::idle() const { return state_->sampler.idle(); }
+PromptTokens Engine::prompt_tokens() const { return state_->sampler.prompt_tokens(); }
 
 size_t Engine::predict_bytes(const WorkSize& work) const {
   size_t training = 0, batch = 0, sampling = 0;

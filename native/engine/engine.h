@@ -147,6 +147,7 @@ struct SampleRequest {
   uint64_t seed = 0;           // token t of sequence i depends only on (seed, i, t)
   std::vector<int32_t> stop_tokens;      // generation ends with the stop token, which is kept
   std::vector<std::string> stop_strings; // needs token_bytes; generation ends once the text contains one (tokens kept)
+  bool continued = false;      // later prompts may begin with this one and a sequence from it, whose keys and values are kept
 };
 enum class StopReason : uint8_t { stop, length };
 struct SampledSequence {
@@ -156,10 +157,15 @@ struct SampledSequence {
   StopReason reason = StopReason::length;
 };
 
+// Tokens of prompts since the engine started: computed, and found among keys and values that were kept.
+struct PromptTokens {
+  uint64_t computed = 0, reused = 0;
+};
+
 class Engine {
  public:
   // threads ≤ 0: one per processor. cache_limit: bytes of keys and values; it decides how many sequences are decoded
-  // together, and so only the speed.
+  // together and how many that ended are kept, and so only the speed.
   Engine(int threads, Precision precision, size_t cache_limit = size_t{1} << 30);
   ~Engine();
 
@@ -206,6 +212,7 @@ class Engine {
   void submit(SampleRequest, std::shared_ptr<std::atomic<bool>> cancel, SampleDone, SampleFailed);
   void sample_step();
   bool idle() const;
+  PromptTokens prompt_tokens() const;
 
   // Bytes that such work will take beside memory_bytes().
   size_t predict_bytes(const WorkSize&) const;

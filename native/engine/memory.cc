@@ -25,8 +25,8 @@ size_t layer_floats(const Model& model) {
   return floats;
 }
 
-size_t attention_bytes(const Machine& machine, const Model& model, int longest) {
-  const size_t floats = machine.kernels.attention_scratch(longest, longest, model.config.head_dim) + 16;
+size_t attention_bytes(const Machine& machine, const Model& model, int queries, int keys) {
+  const size_t floats = machine.kernels.attention_scratch(queries, keys, model.config.head_dim) + 16;
   return floats * machine.pool.threads() * sizeof(float);
 }
 
@@ -62,19 +62,19 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
   const double with_loss = static_cast<double>(work.tokens - work.prompts) / std::max<size_t>(1, work.tokens);
   const size_t losses = static_cast<size_t>(rows * with_loss);
   return (rows * floats + losses * 2 * hidden) * sizeof(float) + logit_bytes(config, losses) +
-         attention_bytes(machine, model, static_cast<int>(work.longest));
+         attention_bytes(machine, model, static_cast<int>(work.longest), static_cast<int>(work.longest));
 }
 
 size_t bytes_of_sampling(const Machine& machine, const Model& model, const WorkSize& work, size_t cache_limit) {
   if (model.config.value_head || work.sequences == 0) return 0;
-  const size_t rows = std::min(work.prompts, std::max(work.longest, prefill_rows));
+  const size_t rows = std::min<size_t>(work.prompts, prefill_rows);
   const size_t floats = layer_floats(model) + model.config.hidden + model.shape.q;
   // A prompt's keys and values exist once, and each sequence has its own, in blocks that are half empty on average.
   const size_t positions = work.tokens + 16 * work.sequences;
   const size_t cache = std::max(KvCache::bytes(model.config, static_cast<int>(work.longest)),
                                 std::min(cache_limit, KvCache::bytes(model.config, static_cast<int>(positions))));
   return rows * floats * sizeof(float) + logit_bytes(model.config, work.sequences) + cache +
-         attention_bytes(machine, model, static_cast<int>(work.longest));
+         attention_bytes(machine, model, static_cast<int>(rows), static_cast<int>(work.longest));
 }
 
 }  // namespace troupe

@@ -72,7 +72,7 @@ StepResult adam_step(const Machine& machine, const std::string& policy, Paramete
                       static_cast<float>(1 - std::pow(static_cast<double>(adam.beta1), steps)),
                       static_cast<float>(1 - std::pow(static_cast<double>(adam.beta2), steps)),
                       clip ? static_cast<float>(adam.clip_norm / (norm + 1e-6)) : 1.0f};
-  parameters.version++;
+  parameters.changed();
   parameters.steps++;
   each_part(machine, parameters.size(), [&](int, size_t first, size_t count) {
     machine.kernels.adam(parameters.weights() + first, gradient + first, moment1 + first, moment2 + first, count, step);

@@ -1,6 +1,13 @@
 #include "parameters.h"
 
+#include <atomic>
+
 namespace troupe {
+
+uint64_t Parameters::new_version() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 size_t Parameters::add(std::string name, std::vector<int> shape, bool aligned) {
   constexpr size_t line = 64 / sizeof(float);

@@ -42,9 +42,14 @@ class Parameters {
   size_t missing_bytes() const;
 
   int64_t steps = 0;     // AdamW's t
-  uint64_t version = 1;  // increases with every change of a weight; packed copies compare theirs
+  // Of the weights: no two policies ever have the same one, and no policy has one twice. What was computed from weights,
+  // packed copies or keys and values, compares its own.
+  uint64_t version = new_version();
+  // Call with every change of a weight.
+  void changed() { version = new_version(); }
 
  private:
+  static uint64_t new_version();
   size_t size_ = 0;
   std::vector<TensorView> views_;
   std::unordered_map<std::string, size_t> index_;

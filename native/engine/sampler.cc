@@ -115,13 +115,21 @@ void Sampler::advance(Lane& lane) {
   }
 }
 
+// Whether so many more bytes fit under the limit: kept sequences give way to those that run.
+bool Sampler::make_room(size_t bytes) {
+  while (!pool_.fits(bytes)) {
+    if (!kept_.drop_oldest()) return false;
+  }
+  return true;
+}
+
 // One sequence runs whatever it takes: otherwise a long one could never run.
 void Sampler::admit_ready(Lane& lane) {
   while (!lane.ready.empty() && lane.active.size() < lane.most_active) {
     Sequence& sequence = *lane.ready.front();
     const int capacity = sequence.job->own_capacity();
     const ModelConfig& config = lane.model->config;
-    if (!lane.active.empty() && !pool_.fits(KvCache::bytes(config, capacity))) return;
+    if (!make_room(KvCache::bytes(config, capacity)) && !lane.active.empty()) return;
     sequence.own = std::make_unique<KvCache>(pool_, config, capacity);
     auto place = std::upper_bound(lane.active.begin(), lane.active.end(), lane.ready.front(), [](auto& a, auto& b) {
       return std::less<Adapter*>()(adapter_of(a), adapter_of(b));
@@ -146,10 +154,12 @@ std::vector<std::shared_ptr<SampleJob>> Sampler::take_waiting(const Lane& lane) 
     const size_t prompt = job.request.prompt.size();
     const size_t more = KvCache::bytes(config, static_cast<int>(prompt)) +
                         KvCache::bytes(config, job.own_capacity()) * job.request.count;
-    const bool first = jobs.empty() && lane.active.empty();
-    const bool room = sequences < lane.most_active && rows + prompt <= prefill_rows && pool_.fits(bytes + more);
-    if (!first && !room && !(jobs.empty() && pool_.fits(bytes + more))) break;
-    rows += prompt;
+    Prefix prefix = kept_.find(job.policy, job.request.prompt);
+    const size_t to_compute = std::max<size_t>(1, prompt - prefix.positions);
+    if (!jobs.empty() && (sequences >= lane.most_active || rows + to_compute > prefill_rows)) break;
+    if (!make_room(bytes + more) && !(jobs.empty() && lane.active.empty())) break;
+    rows += to_compute;
+    job.prefix = std::move(prefix);
     bytes += more;
     sequences += job.request.count;
     jobs.push_back(std::move(*at));
@@ -166,7 +176,12 @@ void Sampler::start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& a
   for (size_t i = 0; i < jobs.size(); i++) {
     const std::vector<int32_t>& tokens = jobs[i]->request.prompt;
     const bool same = i > 0 && jobs[i]->policy == jobs[i - 1]->policy && tokens == jobs[i - 1]->request.prompt;
-    if (!same) prompt = std::make_shared<PromptCache>(pool_, lane.model->config, static_cast<int>(tokens.size()));
+    if (!same) {
+      prompt = begin_prompt(pool_, lane.model->config, jobs[i]->prefix, static_cast<int>(tokens.size()));
+      prompt_tokens_.reused += prompt->next();
+      prompt_tokens_.computed += prompt->missing();
+    }
+    jobs[i]->prefix = {};
     for (int index = 0; index < jobs[i]->request.count; index++) {
       sequences.push_back(std::make_unique<Sequence>());
       sequences.back()->job = jobs[i];
@@ -178,7 +193,11 @@ void Sampler::start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& a
   for (const auto& sequence : sequences) batch_.push_back(sequence.get());
   accept(decoder_.prefill(*lane.model, batch_));
   for (auto& sequence : sequences) {
-    if (!ended(sequence)) lane.ready.push_back(std::move(sequence));
+    if (ended(sequence)) {
+      keep(*sequence);
+    } else {
+      lane.ready.push_back(std::move(sequence));
+    }
   }
 }
 
@@ -188,6 +207,25 @@ void Sampler::decode(Lane& lane) {
   for (const auto& sequence : lane.active) batch_.push_back(sequence.get());
   accept(decoder_.decode(*lane.model, batch_));
   drop_ended(lane);
+}
+
+// Of a sequence that ended. Its last token was never fed; a cache that is mostly empty is exchanged for a smaller one.
+void Sampler::keep(Sequence& sequence) noexcept try {
+  const SampleJob& job = *sequence.job;
+  if (!sequence.finished || job.error || !job.request.continued) return;
+  const std::vector<int32_t>& sampled = sequence.result().tokens;
+  std::vector<int32_t> tokens = job.request.prompt;
+  tokens.insert(tokens.end(), sampled.begin(), sampled.begin() + sequence.cached);
+  std::shared_ptr<KvCache> own = std::move(sequence.own);
+  if (own && 2 * sequence.cached <= own->capacity()) {
+    auto smaller = std::make_shared<KvCache>(pool_, job.policy.model->config, sequence.cached);
+    smaller->copy(*own, sequence.cached, 0);
+    own = std::move(smaller);
+  }
+  kept_.keep(job.policy, tokens, {sequence.prompt, std::move(own)});
+  make_room(0);
+} catch (const std::bad_alloc&) {
+  // Then what continues it is computed from the beginning.
 }
 
 void Sampler::accept(const std::vector<Choice>& choices) {
@@ -236,6 +274,7 @@ void Sampler::drop_cancelled() {
 }
 
 void Sampler::drop_ended(Lane& lane) {
+  for (const auto& sequence : lane.active) keep(*sequence);
   erase_where(lane.active, ended);
   erase_where(lane.ready, ended);
 }

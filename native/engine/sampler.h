@@ -7,8 +7,6 @@
 
 namespace troupe {
 
-constexpr size_t prefill_rows = 1024;  // prompt tokens computed together
-
 class Sampler {
  public:
   // cache_limit: bytes of keys and values in use; one sequence runs whatever it takes.
@@ -23,6 +21,9 @@ class Sampler {
   // The same, but started: the weights must not change now.
   bool holds(const Policy& policy) const;
   void forget(const Model& model);
+  // Frees what was computed with the weights of this policy, and of adapters on it: they are about to change.
+  void drop_kept(const Policy& policy) { kept_.drop(policy); }
+  PromptTokens prompt_tokens() const { return prompt_tokens_; }
   size_t bytes() const { return pool_.bytes() + decoder_.bytes(); }
   size_t cache_limit() const { return pool_.limit(); }
 
@@ -39,10 +40,12 @@ class Sampler {
   Lane& lane(Model* model);
   void drop_cancelled();
   void advance(Lane& lane);
+  bool make_room(size_t bytes);
   void admit_ready(Lane& lane);
   std::vector<std::shared_ptr<SampleJob>> take_waiting(const Lane& lane);
   void start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& jobs);
   void decode(Lane& lane);
+  void keep(Sequence& sequence) noexcept;
   void accept(const std::vector<Choice>& choices);
   void fail(SampleJob& job, const EngineError& error);
   void fail_lane(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& starting, const EngineError& error);
@@ -51,6 +54,8 @@ class Sampler {
 
   const int threads_;
   CachePool pool_;
+  KeptSequences kept_;
+  PromptTokens prompt_tokens_;
   Decoder decoder_;
   std::deque<std::shared_ptr<SampleJob>> waiting_;
   std::vector<std::unique_ptr<Lane>> lanes_;

@@ -3,9 +3,8 @@
 #include <atomic>
 #include <memory>
 
-#include "cache.h"
 #include "choose.h"
-#include "policy.h"
+#include "prefixes.h"
 
 namespace troupe {
 
@@ -17,19 +16,12 @@ struct SampleJob {
   Engine::SampleFailed failed;
   std::vector<SampledSequence> results;
   int unfinished = 0;
+  Prefix prefix;                       // of the prompt, until that is computed
   size_t longest_stop = 0;             // bytes of the longest stop string
   std::unique_ptr<EngineError> error;  // once set, its sequences are dropped
 
   int own_capacity() const { return request.max_tokens - 1; }  // the last token is never fed
   bool cancelled() const { return cancel && cancel->load(); }
-};
-
-// A computed prompt, shared by all sequences from it.
-struct PromptCache {
-  PromptCache(CachePool& pool, const ModelConfig& config, int positions_)
-      : cache(pool, config, positions_), positions(positions_) {}
-  KvCache cache;
-  const int positions;
 };
 
 struct Sequence {

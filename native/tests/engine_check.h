@@ -170,6 +170,7 @@ void check_critics(Report&);
 void check_training(Report&);
 void check_adapters(Report&);
 void check_sampling(Report&);
+void check_prefixes(Report&);
 void check_choice(Report&);
 void check_errors(Report&);
 

@@ -58,6 +58,7 @@ SampleRequest random_request(Random& random, const std::string& policy, int voca
   request.count = 1 + number % 5;
   request.max_tokens = 1 + number % 13;
   request.seed = number;
+  request.continued = number % 3 == 1;
   if (number % 3 == 0) request.stop_tokens = {3, 4, 5};
   if (number % 4 == 1) request.top_k = 5;
   if (number % 4 == 2) request.top_p = 0.8f;

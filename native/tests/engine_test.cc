@@ -12,6 +12,7 @@ int main() {
   check_adapters(report);
   check_choice(report);
   check_sampling(report);
+  check_prefixes(report);
   check_errors(report);
   std::printf("engine: %d checks, %d failed\n", report.checks, report.failures);
   return report.failures ? 1 : 0;

@@ -51,6 +51,7 @@ const sampleRequest = z.object({
   stopTokens: z.array(z.number().or(z.nan())).optional(),
   stopStrings: z.array(z.string()).optional(),
   seed: z.number(),
+  continued: z.boolean("expected true or false").optional(),
 });
 
 const besides = {

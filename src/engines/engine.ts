@@ -53,6 +53,11 @@ export interface SampleRequest extends SamplingOptions {
   readonly count: number;
   /** Token t of sequence i depends only on (seed, i, t), never on concurrent work. A non-negative safe integer. */
   readonly seed: number;
+  /**
+   * Later prompts may begin with this one and what is sampled from it, as a conversation's do: the engine may keep what it
+   * computed, for as long as the policy's weights stay. Results have the same bits. Absent: false.
+   */
+  readonly continued?: boolean;
 }
 
 export interface SampledSequence {
@@ -330,6 +335,13 @@ export interface BatchSize {
   readonly sequences: number;
 }
 
+/** Tokens of prompts since the engine was opened. */
+export interface PromptTokens {
+  readonly computed: number;
+  /** Found among what requests that are `continued` left. */
+  readonly reused: number;
+}
+
 /** In bytes. */
 export interface ProcessMemory {
   /** Of the engine's process. */
@@ -344,6 +356,8 @@ export interface Engine {
   readonly description: string;
   /** Bytes of weights, gradients, moments and caches held by this process or its worker; absent: unknown, or elsewhere. */
   readonly memoryBytes?: number | undefined;
+  /** Absent: it does not say. */
+  readonly promptTokens?: PromptTokens | undefined;
   /** All that the engine's own process holds; absent: unknown, or it computes in this process or elsewhere. */
   readonly processMemory?: ProcessMemory | undefined;
   /**

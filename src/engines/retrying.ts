@@ -57,6 +57,7 @@ export type Verb = Exclude<
   | "capabilities"
   | "description"
   | "memoryBytes"
+  | "promptTokens"
   | "processMemory"
   | "predictMemory"
   | "moved"
@@ -88,6 +89,9 @@ export function engineAround(engine: Engine, around: Around): Engine {
     arithmetic: engine.arithmetic,
     get memoryBytes() {
       return engine.memoryBytes;
+    },
+    get promptTokens() {
+      return engine.promptTokens;
     },
     get processMemory() {
       return engine.processMemory;

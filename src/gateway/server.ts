@@ -230,6 +230,7 @@ class RoleService {
         stopTokens: tokenizer.endTokens,
         stopStrings: [...new Set([...role.stop, ...stop])],
         seed: seed === undefined ? randomInt(2 ** 47) : seedOf(rootKey(seed)),
+        continued: true,
       },
       signal,
     );

@@ -249,6 +249,7 @@ export class Session {
             stopTokens: role.tokenizer.endTokens,
             stopStrings: [...new Set([...role.stop, ...request.stop])],
             seed: seedOf(key),
+            continued: true,
           },
           signal,
         );

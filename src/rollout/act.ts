@@ -102,6 +102,7 @@ export async function sampleRole(
     stopTokens: tokenizer.endTokens,
     stopStrings: role.stop,
     seed: seedOf(keyAt(key, node.id, role.name)),
+    continued: isContinued(setting, node, agent),
   };
   const cancellable = setting.signal === undefined ? {} : { signal: setting.signal };
   const sequences = await setting.engine.sample(request, cancellable);
@@ -114,6 +115,11 @@ export async function sampleRole(
     reply: tokenizer.parseReply(sequence.tokens, sequence.stopReason === "length"),
     sample,
   }));
+}
+
+/** Whether a later prompt can begin with this one: in a conversation that goes on, or if tools may answer. */
+function isContinued({ team }: RolloutSetting, { turn }: ActingNode, { role, tools }: Agent): boolean {
+  return tools.length > 0 || (role.memory === "conversation" && turn + 1 < team.turns);
 }
 
 /**

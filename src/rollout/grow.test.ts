@@ -198,6 +198,16 @@ describe("memory", () => {
     expect(tokenizer.decode(late?.prompt ?? [])).toBe("you are first say first 2 4 say first 2 4 2 4");
   });
 
+  it("tells the engine which prompts later ones may continue: of roles with memory, except in the last turn", async () => {
+    const roles = [roleFor("first", { memory: "conversation" }), roleFor("second")];
+    const engine = scriptedEngine(tokenizer, constant("2 4"));
+    await grow(constant("2 4"), { team: { ...pair, roles }, engine });
+    const asked = engine.requests.map(({ prompt, continued }) => `${tokenizer.decode(prompt)}: ${continued}`);
+    const said = ["you are first say first: true", "you are first say first 2 4 say first 2 4 2 4: false"];
+    expect(asked).toEqual(expect.arrayContaining(said));
+    expect(asked.filter((each) => each.endsWith("true"))).toEqual(said.slice(0, 1));
+  });
+
   it("gives a role without memory a fresh prompt", async () => {
     const { ends } = await grow(constant("2"));
     const late = lineOf(ends[0]?.node)[3]?.actions[0];

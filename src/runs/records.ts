@@ -186,6 +186,8 @@ export const timingSchema = z.object({
   /** Seconds of sampling and of training. */
   sampling: z.number().min(0).optional(),
   training: z.number().min(0).optional(),
+  /** Tokens of prompts that the engine computed, and those that it did not have to. Absent: none, or unknown. */
+  prompts: z.object({ computed: z.int(), reused: z.int() }).optional(),
   /** Of services, by name: seconds of all attempts and of the slowest, and why the last question has no answer. */
   services: z
     .record(

@@ -28,7 +28,8 @@ export interface ReinforcementRecord extends StepRecord {
 
 /** Commits a step: from here on it is done. */
 export async function recordStep(run: Run, record: StepRecord | ReinforcementRecord): Promise<void> {
-  const { metrics, timing } = record;
+  const { metrics } = record;
+  const timing = { ...record.timing, ...promptsSince(run) };
   const sampled = "played" in record ? record : null;
   if (sampled !== null) reportRange(run, sampled.played.episodes);
   if (metrics.rollout?.unusedRewards !== undefined && !run.areUnusedReported) {
@@ -44,6 +45,14 @@ export async function recordStep(run: Run, record: StepRecord | ReinforcementRec
   if (sampled !== null) run.history?.push(metrics);
   run.step = metrics.step;
   run.lineage = lineageAfter(run.lineage, metrics);
+}
+
+/** Since the last record of this process. */
+function promptsSince(run: Run): Pick<Timing, "prompts"> {
+  const { computed = 0, reused = 0 } = run.engine.promptTokens ?? {};
+  const prompts = { computed: computed - run.prompts.computed, reused: reused - run.prompts.reused };
+  run.prompts = { computed, reused };
+  return prompts.computed === 0 ? {} : { prompts };
 }
 
 function stepEpisodes(run: Run, { metrics, played, credited }: ReinforcementRecord): NewEpisode[] {
@@ -94,9 +103,10 @@ const samples = 2;
 export async function recordEvaluation(
   run: Run,
   evaluation: Evaluation,
-  timing: Timing,
+  timed: Timing,
   episodes: readonly Episode[],
 ): Promise<void> {
+  const timing = { ...timed, ...promptsSince(run) };
   await run.folder.recordEvaluation(evaluation, timing);
   run.emit({ type: "evaluation", evaluation, timing });
   show(run, evaluation.step, episodes.slice(0, samples));

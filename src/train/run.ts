@@ -167,6 +167,7 @@ async function begin(
     examples: null,
     reinforcement: null,
     batches: null,
+    prompts: engine.promptTokens ?? { computed: 0, reused: 0 },
     isRangeReported: false,
     areUnusedReported: false,
     recent: null,

@@ -2,7 +2,7 @@
 import type { RecordedCalls } from "../calls/recorded.ts";
 import type { ServicesUsed } from "../calls/services.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
-import type { Datum, Engine, SavedPolicy } from "../engines/engine.ts";
+import type { Datum, Engine, PromptTokens, SavedPolicy } from "../engines/engine.ts";
 import type { ConfiguredEngine } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
@@ -87,6 +87,8 @@ export interface Run extends Omit<Resolved, "adjustments" | "configuredEngine"> 
   reinforcement: ReinforcementState | null;
   /** Likewise. */
   batches: Batches | null;
+  /** Of the engine, at the last record. */
+  prompts: PromptTokens;
   /** Rewards outside their range have been reported. */
   isRangeReported: boolean;
   /** Rewards that train nothing are reported once. */

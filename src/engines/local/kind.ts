@@ -18,7 +18,7 @@ export const localSettings = z.strictObject({
     .min(0)
     .default(0)
     .describe(
-      "Memory for keys and values of sequences that are sampled together; in bytes; 0: a quarter of what is free, at least 1 GB.",
+      "Memory for keys and values: of sequences that are sampled together, and of conversations between their turns; in bytes; 0: a quarter of what is free, at least 1 GB.",
     ),
 });
 

@@ -37,6 +37,7 @@ import type {
   PolicyName,
   PolicyOptions,
   ProcessMemory,
+  PromptTokens,
   SampledSequence,
   SampleRequest,
   SavedPolicy,
@@ -139,6 +140,11 @@ export class LocalEngine implements Engine {
     return this.#jobs.memoryBytes();
   }
 
+  /** Updated as `memoryBytes` is. */
+  get promptTokens(): PromptTokens {
+    return this.#jobs.promptTokens();
+  }
+
   async predictMemory(work: BatchSize): Promise<ProcessMemory> {
     return { host: await this.#run((native, job) => native.predictMemory(job, work)) };
   }
@@ -169,7 +175,10 @@ export class LocalEngine implements Engine {
       checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       const { version, model } = policy;
-      const native = flatRequest(request, model.description.shape.maxLength);
+      const native = {
+        ...flatRequest(request, model.description.shape.maxLength),
+        continued: request.continued ?? false,
+      };
       const prepared = native.stopStrings.length > 0 ? this.#prepareStopStrings(model) : undefined;
       const [samples] = await Promise.all([
         this.#run((engine, job) => engine.sample(job, native), signal),

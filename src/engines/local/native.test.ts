@@ -39,6 +39,7 @@ const request = {
   seed: 1,
   stopTokens: Int32Array.of(3),
   stopStrings: [],
+  continued: true,
 };
 const batch = {
   policies: ["p"],

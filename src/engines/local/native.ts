@@ -7,7 +7,7 @@ import { TroupeError, type ErrorCode } from "../../errors.ts";
 import type { ModelShape } from "../../models/model-config.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
 import type { TensorInFile } from "../../models/weights.ts";
-import type { AdamOptions, BatchSize, Loss } from "../engine.ts";
+import type { AdamOptions, BatchSize, Loss, PromptTokens } from "../engine.ts";
 import type { FlatBatch, FlatRequest, FlatResult, FlatSamples } from "../flat-data.ts";
 
 export type Precision = "float32" | "bfloat16";
@@ -17,6 +17,7 @@ export type TensorKind = "weight" | "gradient" | "moment1" | "moment2";
 export interface NativeEngine {
   description(): { readonly kernels: string; readonly threads: number; readonly precision: Precision };
   memoryBytes(): number;
+  promptTokens(): PromptTokens;
   /** Bytes that such work takes beside `memoryBytes`. */
   predictMemory(job: number, work: BatchSize): Promise<number>;
   cancel(job: number): void;
@@ -55,7 +56,7 @@ export interface NativeEngine {
   setStepCount(job: number, policy: string, count: number): Promise<void>;
   setTokenBytes(job: number, model: string, table: { bytes: Uint8Array; lengths: Int32Array }): Promise<void>;
 
-  sample(job: number, request: FlatRequest): Promise<FlatSamples>;
+  sample(job: number, request: FlatRequest & { readonly continued: boolean }): Promise<FlatSamples>;
   forward(job: number, data: FlatBatch, top?: number): Promise<FlatResult>;
   forwardBackward(job: number, data: FlatBatch, loss: Loss): Promise<FlatResult>;
   /** The gradient's norm before clipping. */
@@ -156,6 +157,10 @@ export class Jobs {
 
   memoryBytes(): number {
     return this.#native.memoryBytes();
+  }
+
+  promptTokens(): PromptTokens {
+    return this.#native.promptTokens();
   }
 
   /** Submits one job now; an aborted signal cancels it. Every error is a TroupeError. */

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engine.ts";
 import { makeModel, temporaryFolder, tinyPreset, vocabularySize, words } from "../../models/test-model.ts";
-import { ids, request, testEngine } from "./test-engine.ts";
+import type { LocalEngine, LocalEngineOptions } from "./local-engine.ts";
+import { adam, ids, request, someDatum, testEngine } from "./test-engine.ts";
 
 const engine = testEngine();
 
@@ -108,6 +109,49 @@ describe("sampling", () => {
     const sequence = await one({ maxTokens: 500, prompt: new Int32Array(60).fill(7) });
     expect(sequence.tokens).toHaveLength(4);
     expect(sequence.stopReason).toBe("length");
+  });
+});
+
+async function opened(options: LocalEngineOptions = {}): Promise<LocalEngine> {
+  const own = testEngine(options);
+  await own.createPolicy({ name: "p", model: await makeModel(temporaryFolder(), "model") });
+  return own;
+}
+
+describe("what conversations continue", () => {
+  const prompt = Int32Array.from({ length: 20 }, (_, i) => (7 * i) % vocabularySize);
+  const asked = request({ prompt, count: 2, temperature: 9, continued: true });
+
+  /** Samples, and returns how many of the prompt's tokens were not computed. */
+  async function reusedFor(own: LocalEngine, more: Partial<SampleRequest>): Promise<number> {
+    const before = own.promptTokens.reused;
+    const [sampled] = await own.sample({ ...asked, count: 1, ...more });
+    const datum = { policy: "p", prompt: more.prompt ?? prompt, continuations: [sampled as SampledSequence] };
+    expect((await own.forward([datum])).logprobs).toEqual([sampled?.logprobs]);
+    return own.promptTokens.reused - before;
+  }
+
+  test("is computed once for each version of the policy", async () => {
+    const own = await opened();
+    const turns = (await own.sample(asked)).map(({ tokens }) => Int32Array.of(...prompt, ...tokens, 6, 7));
+    // The last token that was sampled was never fed.
+    for (const next of turns) expect(await reusedFor(own, { prompt: next })).toBe(20 + 12 - 1);
+    expect(await reusedFor(own, {})).toBe(19);
+    const folder = temporaryFolder();
+    const saved = await own.snapshot("p", { folder, name: "saved" });
+    await own.forwardBackward([someDatum("p")], { type: "cross_entropy" });
+    await own.optimStep("p", adam);
+    for (const expected of [0, 33])
+      expect(await reusedFor(own, { prompt: turns[0] as Int32Array })).toBe(expected);
+    await own.restore("p", { saved, folder });
+    expect(await reusedFor(own, {})).toBe(0);
+  });
+
+  test("is not kept unless the request says so, or beyond the budget", async () => {
+    const own = await opened();
+    for (let i = 0; i < 2; i++) expect(await reusedFor(own, { continued: false })).toBe(0);
+    const poor = await opened({ cacheBytes: 1 });
+    for (let i = 0; i < 2; i++) expect(await reusedFor(poor, {})).toBe(0);
   });
 });
 

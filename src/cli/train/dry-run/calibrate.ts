@@ -98,20 +98,12 @@ async function measure(
     measureRate(grouped, train, secondsPerRate),
   );
   const { temperature, tasksPerStep } = recipe.train;
+  const sampleLike = samplerOf(engine, temperature);
   const prompts = await rate("prompts", true, () =>
-    measureRate(
-      examples.map(promptsOf),
-      (portion) => sampleLike(engine, portion, temperature),
-      secondsPerRate,
-    ),
+    measureRate(examples.map(promptsOf), sampleLike, secondsPerRate),
   );
   const decoded = await rate("sampling", true, () =>
-    measureDecoding(
-      grouped.slice(0, tasksPerStep).flat(),
-      prompts.rate,
-      (portion) => sampleLike(engine, portion, temperature),
-      secondsPerRate,
-    ),
+    measureDecoding(grouped.slice(0, tasksPerStep).flat(), prompts.rate, sampleLike, secondsPerRate),
   );
   return {
     engine: engine.description,
@@ -168,17 +160,27 @@ async function forwardBackward(engine: Engine, data: readonly Datum[]): Promise<
   return tokensIn(data);
 }
 
-/** @returns tokens: what was sampled may end before the length that was asked for */
-async function sampleLike(engine: Engine, data: readonly Datum[], temperature: number): Promise<number> {
-  const counts = await Promise.all(
-    data.map(async ({ policy, prompt, continuations }, seed) => {
-      const maxTokens = continuations[0]?.tokens.length ?? 1;
-      const count = continuations.length;
-      const sampled = await engine.sample({ policy, prompt, count, maxTokens, temperature, seed });
-      return prompt.length + sum(sampled.map(({ tokens }) => tokens.length));
-    }),
-  );
-  return sum(counts);
+/**
+ * Samples as the data has it, from prompts that begin with another of their tokens in each call: an engine that keeps
+ * what it computed of prompts would find those of the call before.
+ * @returns tokens: what was sampled may end before the length that was asked for
+ */
+function samplerOf(engine: Engine, temperature: number): (data: readonly Datum[]) => Promise<number> {
+  let calls = 0;
+  return async (data) => {
+    calls += 1;
+    const counts = await Promise.all(
+      data.map(async ({ policy, prompt: whole, continuations }, seed) => {
+        const first = calls % whole.length;
+        const prompt = Int32Array.of(...whole.subarray(first), ...whole.subarray(0, first));
+        const maxTokens = continuations[0]?.tokens.length ?? 1;
+        const count = continuations.length;
+        const sampled = await engine.sample({ policy, prompt, count, maxTokens, temperature, seed });
+        return prompt.length + sum(sampled.map(({ tokens }) => tokens.length));
+      }),
+    );
+    return sum(counts);
+  };
 }
 
 export interface Rate {

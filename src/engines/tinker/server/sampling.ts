@@ -131,6 +131,7 @@ function engineRequest(
     seed: given.seed ?? randomInt(2 ** 47),
     stopTokens: given.stop_tokens ?? ends,
     stopStrings: stops.filter((stop) => typeof stop === "string"),
+    continued: true,
   };
 }
 
