@@ -209,7 +209,7 @@ void Sampler::decode(Lane& lane) {
   drop_ended(lane);
 }
 
-// Of a sequence that ended. Its last token was never fed; a cache that is mostly empty is exchanged for a smaller one.
+// Of a sequence that ended. Its last token was never fed. A cache that is at least half empty is exchanged for a smaller.
 void Sampler::keep(Sequence& sequence) noexcept try {
   const SampleJob& job = *sequence.job;
   if (!sequence.finished || job.error || !job.request.continued) return;
@@ -217,8 +217,9 @@ void Sampler::keep(Sequence& sequence) noexcept try {
   std::vector<int32_t> tokens = job.request.prompt;
   tokens.insert(tokens.end(), sampled.begin(), sampled.begin() + sequence.cached);
   std::shared_ptr<KvCache> own = std::move(sequence.own);
-  if (own && 2 * sequence.cached <= own->capacity()) {
-    auto smaller = std::make_shared<KvCache>(pool_, job.policy.model->config, sequence.cached);
+  const ModelConfig& config = job.policy.model->config;
+  if (own && 2 * KvCache::bytes(config, sequence.cached) <= KvCache::bytes(config, own->capacity())) {
+    auto smaller = std::make_shared<KvCache>(pool_, config, sequence.cached);
     smaller->copy(*own, sequence.cached, 0);
     own = std::move(smaller);
   }
