@@ -191,10 +191,11 @@ function endToEndLines({ endToEnd = [] }: Measurements): string[] {
   const arrival = `s to ${100 * target} %`;
   const titles = [
     "",
-    "s a step",
-    "processor s",
+    "best step, s",
     "ratio",
-    "tokens sampled",
+    "median",
+    "processor",
+    "tokens",
     "trained",
     arrival,
     "ratio",
@@ -205,7 +206,7 @@ function endToEndLines({ endToEnd = [] }: Measurements): string[] {
     ...(trl === undefined ? [] : [[`${size}, TRL`, ...sideCells(trl, ours)]]),
   ]);
   return [
-    "End to end: GRPO with one reply to each prompt, medians of steps",
+    "End to end: GRPO with one reply to each prompt, seconds and tokens of a step",
     ...table(titles, rows),
     ...endToEnd.flatMap(noteLines),
   ];
@@ -213,12 +214,13 @@ function endToEndLines({ endToEnd = [] }: Measurements): string[] {
 
 /** @param beside whose speed is shown as a multiple of this side's */
 function sideCells(side: SideFigures, beside?: SideFigures): string[] {
-  const { seconds, processor, sampled, trained, arrival, progress, steps } = side;
+  const { best, seconds, processor, sampled, trained, arrival, progress, steps } = side;
   const end = progress.at(-1);
   return [
+    best.toFixed(2),
+    beside === undefined ? "" : times(best / beside.best),
     seconds.toFixed(2),
     processor.toFixed(2),
-    beside === undefined ? "" : times(seconds / beside.seconds),
     count(sampled),
     count(trained),
     arrival === null ? "–" : arrival.toFixed(0),

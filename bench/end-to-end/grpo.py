@@ -44,7 +44,7 @@ def hold():
             return
         if request["verb"] == "save":
             trainer.model.save_pretrained(request["to"])
-        say({"trl": trl.__version__, "torch": torch.__version__})
+        say({"versions": f"TRL {trl.__version__}, PyTorch {torch.__version__}"})
     os._exit(0)
 
 

@@ -28,6 +28,8 @@ import type { OurWork } from "./ours.ts";
 export const target = 0.9;
 
 export interface SideFigures {
+  /** Seconds of its fastest step, which other work on the machine disturbed least. */
+  readonly best: number;
   /** Medians of its steps, in seconds; `processor`: of all processors together. */
   readonly seconds: number;
   readonly processor: number;
@@ -217,6 +219,7 @@ abstract class Side {
   figures(): SideFigures {
     const of = (field: keyof Step): number[] => this.steps.map((one) => one[field]);
     return {
+      best: Math.min(...of("seconds")),
       seconds: median(of("seconds")),
       processor: median(of("processor")),
       sampled: mean(of("sampled")),
@@ -261,8 +264,7 @@ class Trl extends Side {
     const { folder, model } = this.#job;
     const to = join(folder, "trl");
     cpSync(model, to, { recursive: true });
-    const { trl, torch } = (await this.ask({ verb: "save", to })) as { trl: string; torch: string };
-    this.versions = `TRL ${trl}, PyTorch ${torch}`;
+    await this.ask({ verb: "save", to });
     return successOf(this.#job, to);
   }
 
@@ -277,6 +279,7 @@ class Trl extends Side {
       const scores = await Promise.all(replies.map(({ task, tokens }) => scoreOf(this.#job, task, tokens)));
       answer = await super.ask({ scores });
     }
+    if ("versions" in answer) this.versions = String(answer.versions);
     return answer;
   }
 }
@@ -300,7 +303,7 @@ function trlWork({ model, recipe, reply, size, tokenizer, prompts }: Job, settin
   };
 }
 
-/** The fastest of TRL's settings, each in a process of its own; a first step allocates, and counts only if it is the only one. */
+/** TRL's settings with the fastest step, each tried in a process of its own. */
 async function fastest(job: Job, python: string, tell: (what: string) => void): Promise<TrlSettings> {
   const found: { readonly settings: TrlSettings; readonly seconds: number }[] = [];
   for (const settings of settingsOf(job)) {

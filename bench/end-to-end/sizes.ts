@@ -33,11 +33,11 @@ const boards = here("boards.yaml");
 export const sizes = {
   "0.9M": {
     recipe: boards,
-    steps: 60,
+    steps: 40,
     every: 5,
-    trials: 4,
+    trials: 2,
     batches: [512, 128],
-    start: (folder) => warmStart(folder, "tiny", 600),
+    start: (folder) => warmStart(folder, "tiny", 400),
   },
   "25M": {
     recipe: boards,
@@ -45,7 +45,7 @@ export const sizes = {
     every: 0,
     trials: 2,
     batches: [512, 128],
-    start: (folder) => warmStart(folder, "large", 40),
+    start: (folder) => warmStart(folder, "large", 20),
   },
   "0.5B": {
     recipe: here("coin.yaml"),
