@@ -1,6 +1,6 @@
 // Matrix-product rates of every kernel set of this processor, beside oneDNN's where it is installed.
-//   node native/build.mjs --bench && native/build/gemm [set …] [--json] [--large] [--threads N]
-// --large: the shapes of a training batch alone. Without --threads: one thread, then two.
+//   node native/build.mjs --bench && native/build/gemm [set …] [--json] [--large] [--decode] [--threads N]
+// --large: the shapes of a training batch alone. --decode: see below. Without --threads: one thread, then two.
 // GFLOP/s, the best of several runs of at least 30 ms each. y = x·Wᵀ with W packed beforehand (both here and in
 // oneDNN, which gets it reordered to its own liking), dW += dYᵀ·X from plain memory in both.
 #include <time.h>
@@ -115,17 +115,65 @@ std::vector<Column> columns_for(ThreadPool& pool, const std::vector<std::string>
   return columns;
 }
 
+// Decoding reads every weight once for each sequence's next token: one row times all matrices of Qwen2.5-0.5B's shape,
+// stored as bfloat16, beside reading the same bytes with the same threads. All are 988 MB, so that no cache holds one
+// until its next turn. Each matrix counts with its best of `rounds`: other programs disturb some, not all.
+void decode(const Kernels& kernels, ThreadPool& pool) {
+  constexpr int layers = 24, rounds = 20, hidden = 896, vocabulary = 151936;
+  const int outputs[] = {1152, 896, 9728, 896}, inputs[] = {896, 896, 896, 4864};
+  const Precision precision = kernels.bfloat16 ? Precision::bfloat16 : Precision::float32;
+  std::vector<PackedMatrix> matrices(4 * layers + 1);
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const bool head = i == 4 * layers;
+    const auto ones = [&](int, int count, uint16_t* to) {
+      std::fill_n(to, static_cast<size_t>(count) * (head ? hidden : inputs[i % 4]), uint16_t{0x3f80});
+    };
+    kernels.pack_rows(matrices[i], ones, head ? vocabulary : outputs[i % 4], head ? hidden : inputs[i % 4], precision, pool);
+  }
+  const std::vector<float> a(4864, 0.5f);
+  std::vector<float> c(vocabulary);
+  std::vector<uint64_t> sums(pool.threads() * 8);
+  const auto product = [&](const PackedMatrix& b) { kernels.multiply(a.data(), b.k, 1, b, c.data(), b.n, false, pool); };
+  const auto reading = [&](const PackedMatrix& b) {
+    const uint64_t* words = reinterpret_cast<const uint64_t*>(b.data.data());
+    pool.parallel(static_cast<int>(b.data.size() / 64), 1, [&](int begin, int end, int thread) {
+      uint64_t sum[8] = {};
+      for (const uint64_t* line = words + 8 * static_cast<size_t>(begin); line < words + 8 * static_cast<size_t>(end); line += 8)
+        for (int i = 0; i < 8; ++i) sum[i] += line[i];
+      for (uint64_t each : sum) sums[8 * thread] += each;
+    });
+  };
+  std::vector<double> best(2 * matrices.size(), 1e30);
+  for (int round = 0; round < 2 * rounds; ++round)
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      const double start = now(pool.threads());
+      round % 2 ? product(matrices[i]) : reading(matrices[i]);
+      double& known = best[2 * i + round % 2];
+      known = std::min(known, now(pool.threads()) - start);
+    }
+  double seconds[2] = {}, bytes = 0;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    bytes += static_cast<double>(matrices[i].data.size());
+    for (int what : {0, 1}) seconds[what] += best[2 * i + what];
+  }
+  std::printf("%-12s %d threads: %5.1f tokens/s, %5.1f GB/s; reading %5.1f GB/s; share %.0f %%\n", kernels.name,
+              pool.threads(), 1 / seconds[1], 1e-9 * bytes / seconds[1], 1e-9 * bytes / seconds[0],
+              100 * seconds[0] / seconds[1]);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   std::vector<std::string> wanted;
-  bool json = false, large = false;
+  bool json = false, large = false, decoding = false;
   std::vector<int> thread_counts{1, 2};
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--json") == 0)
       json = true;
     else if (std::strcmp(arguments[i], "--large") == 0)
       large = true;
+    else if (std::strcmp(arguments[i], "--decode") == 0)
+      decoding = true;
     else if (std::strcmp(arguments[i], "--threads") == 0 && i + 1 < count)
       thread_counts = {std::max(1, std::atoi(arguments[++i]))};
     else
@@ -133,6 +181,11 @@ int main(int count, char** arguments) {
   }
   for (int threads : thread_counts) {
     ThreadPool pool(threads);
+    if (decoding) {
+      const Kernels* named = wanted.empty() ? &best_kernels() : find_kernels(wanted[0].c_str());
+      if (named) decode(*named, pool);
+      continue;
+    }
     const auto columns = columns_for(pool, wanted);
     if (!json) {
       std::printf("%-34s", (std::to_string(threads) + (threads > 1 ? " threads, GFLOP/s" : " thread, GFLOP/s")).c_str());
