@@ -1,5 +1,6 @@
 #include "attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "rows.h"
@@ -11,7 +12,7 @@ GroupAttention::GroupAttention(const Machine& machine, const Model& model, const
     : machine_(machine), model_(model), groups_(groups), continuations_(continuations), rows_(rows) {
   double total = 0;
   int queries = 1, keys = 1;
-  cumulated_.reserve(groups.size() * model.config.kv_heads);
+  backward_costs_.reserve(groups.size() * model.config.kv_heads);
   for (const AttentionGroup& group : groups) {
     double cost = 64 + 0.5 * group.prompt.rows * group.prompt.rows;
     queries = std::max(queries, group.prompt.rows);
@@ -22,11 +23,26 @@ GroupAttention::GroupAttention(const Machine& machine, const Model& model, const
       queries = std::max(queries, own);
       keys = std::max(keys, group.prompt.rows + own);
     }
-    for (int head = 0; head < model.config.kv_heads; head++) cumulated_.push_back(total += cost);
+    for (int head = 0; head < model.config.kv_heads; head++) backward_costs_.push_back(total += cost);
+    for (int head = 0; head < model.config.heads; head++) {
+      add_queries(head, group.prompt, nullptr);
+      for (int j = group.first; j < group.last; j++) add_queries(head, continuations[j], &group.prompt);
+    }
   }
   // A cache line of space between threads.
   scratch_floats_ = machine.kernels.attention_scratch(queries, keys, model.config.head_dim) + 16;
   scratch_.resize(scratch_floats_ * machine.pool.threads());
+}
+
+// In blocks, so that one long sequence gives work to all threads; not in smaller ones, as each packs all its keys.
+void GroupAttention::add_queries(int head, Span rows, const Span* prefix) {
+  constexpr int block = 128;
+  for (int first = 0; first < rows.rows; first += block) {
+    const int count = std::min(block, rows.rows - first);
+    queries_.push_back({head, rows, prefix, first, count});
+    const double keys = (prefix ? prefix->rows : 0) + first + 0.5 * count;
+    forward_costs_.push_back((forward_costs_.empty() ? 0 : forward_costs_.back()) + 8 + count * keys);
+  }
 }
 
 GroupAttention::Task GroupAttention::task(int index) const {
@@ -91,15 +107,20 @@ void GroupAttention::each_block(const Task& task, Each&& each) const {
 }
 
 void GroupAttention::forward(int index, LayerActivations& layer, bool keep) {
-  parallel_tasks(machine_.pool, cumulated_, [&](int at, int thread) {
-    each_block(task(at), [&](int head, Span rows, const Span* prefix) {
-      machine_.kernels.attention(block(index, layer, head, rows, prefix, keep), scratch_.data() + thread * scratch_floats_);
-    });
+  parallel_tasks(machine_.pool, forward_costs_, [&](int at, int thread) {
+    const Queries& part = queries_[at];
+    AttentionBlock own = block(index, layer, part.head, part.rows, part.prefix, keep);
+    own.q += part.first * own.q_stride;
+    own.out += part.first * own.out_stride;
+    if (keep) own.log_sum_exp += part.first;
+    own.queries = part.count;
+    own.own.count = part.first + part.count;
+    machine_.kernels.attention(own, scratch_.data() + thread * scratch_floats_);
   });
 }
 
 void GroupAttention::backward(int index, LayerActivations& layer, const float* d_attended, float* d_qkv) {
-  parallel_tasks(machine_.pool, cumulated_, [&](int at, int thread) {
+  parallel_tasks(machine_.pool, backward_costs_, [&](int at, int thread) {
     each_block(task(at), [&](int head, Span rows, const Span* prefix) {
       machine_.kernels.attention_backward(block(index, layer, head, rows, prefix, true),
                                           gradient(head, rows, prefix, d_attended, d_qkv),

@@ -1,5 +1,6 @@
-// Attention of whole prompts and their continuations, forward and backward. One task is one prompt group and one
-// key/value head; only this task writes the gradients of that head's keys and values, so tasks never race.
+// Attention of whole prompts and their continuations, forward and backward. Forward, a task is a few queries of one head,
+// whose bits depend on no other query. Backward, it is one prompt group and one key/value head: only this task writes the
+// gradients of that head's keys and values, so tasks never race.
 #pragma once
 #include "batch.h"
 
@@ -15,11 +16,19 @@ class GroupAttention {
   void backward(int index, LayerActivations& layer, const float* d_attended, float* d_qkv);
 
  private:
+  // Queries [first, first + count) of a prompt or continuation.
+  struct Queries {
+    int head;
+    Span rows;
+    const Span* prefix;
+    int first, count;
+  };
   struct Task {
     const AttentionGroup& group;
     int kv_head;
   };
   Task task(int index) const;
+  void add_queries(int head, Span rows, const Span* prefix);
   AttentionBlock block(int index, LayerActivations& layer, int head, Span rows, const Span* prefix, bool keep) const;
   AttentionGradient gradient(int head, Span rows, const Span* prefix, const float* d_attended, float* d_qkv) const;
   template <typename Each>
@@ -30,7 +39,8 @@ class GroupAttention {
   const std::vector<AttentionGroup>& groups_;
   const std::vector<Span>& continuations_;
   int rows_;
-  std::vector<double> cumulated_;  // cost of the tasks, [group × kv head]
+  std::vector<Queries> queries_;
+  std::vector<double> forward_costs_, backward_costs_;  // cumulated, of queries_ and [group × kv head]
   size_t scratch_floats_ = 0;
   AlignedBuffer<float> scratch_;
 };

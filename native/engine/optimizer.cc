@@ -14,7 +14,8 @@ constexpr size_t part_floats = 1 << 14;
 template <typename Body>
 void each_part(const Machine& machine, size_t n, Body&& body) {
   const int parts = static_cast<int>((n + part_floats - 1) / part_floats);
-  parallel_rows(machine.pool, parts, 4, [&](int begin, int end, int) {
+  // A few parts are not worth a second thread; of many, each thread takes its share to the part.
+  parallel_rows(machine.pool, parts, parts > 4 ? 1 : 4, [&](int begin, int end, int) {
     for (int part = begin; part < end; part++) {
       const size_t first = part * part_floats;
       body(part, first, std::min(part_floats, n - first));

@@ -25,7 +25,13 @@ class AlignedBuffer {
 
   // Grows or shrinks; the contents are zero after growth and unspecified otherwise.
   void resize(size_t n) {
-    if (n > capacity_) {
+    if (resize_unset(n)) std::memset(static_cast<void*>(data_), 0, (n * sizeof(T) + 63) / 64 * 64);
+  }
+  // The same without zeros, for memory that the threads which will read it should touch first: the system then takes it
+  // from their side of the machine. Returns whether it grew.
+  bool resize_unset(size_t n) {
+    const bool grows = n > capacity_;
+    if (grows) {
       std::free(data_);
       data_ = nullptr;
       capacity_ = size_ = 0;
@@ -33,10 +39,10 @@ class AlignedBuffer {
       size_t bytes = (n * sizeof(T) + 63) / 64 * 64;
       data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
       if (!data_) throw std::bad_alloc();
-      std::memset(static_cast<void*>(data_), 0, bytes);
       capacity_ = n;
     }
     size_ = n;
+    return grows;
   }
   void zero() { if (size_) std::memset(static_cast<void*>(data_), 0, size_ * sizeof(T)); }
   T* data() { return data_; }

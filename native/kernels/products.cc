@@ -81,11 +81,15 @@ struct Narrow {
 uint16_t* numbers(PackedMatrix& b) { return reinterpret_cast<uint16_t*>(b.data.data()); }
 const uint16_t* numbers(const PackedMatrix& b) { return reinterpret_cast<const uint16_t*>(b.data.data()); }
 
-int allocate(const ProductKernels& kernels, PackedMatrix& b, int k, int n) {
+// Each thread touches first the panels that it will read in products of few rows.
+int allocate(const ProductKernels& kernels, PackedMatrix& b, int k, int n, ThreadPool& pool) {
   b.k = k;
   b.n = n;
   const int panels = part_of(n, kernels.panel);
-  b.data.resize(kernels.panel_bytes(k) * panels);
+  const size_t bytes = kernels.panel_bytes(k);
+  if (b.data.resize_unset(bytes * panels)) {
+    pool.parallel(panels, 1, [&](int begin, int end, int) { std::memset(b.data.data() + bytes * begin, 0, bytes * (end - begin)); });
+  }
   return panels;
 }
 
@@ -95,7 +99,7 @@ constexpr int packed_steps = 64;  // of a panel, written together so that they s
 
 void pack_rows_with(const ProductKernels& kernels, PackedMatrix& to, const ReadRows& read, int rows, int cols,
                     ThreadPool& pool) {
-  const int panels = allocate(kernels, to, cols, rows);
+  const int panels = allocate(kernels, to, cols, rows, pool);
   const Narrow layout(kernels, to);
   pool.parallel(panels, 1, [&](int begin, int end, int) {
     std::vector<uint16_t> some(static_cast<size_t>(layout.panel) * cols);
@@ -115,7 +119,7 @@ void pack_rows_with(const ProductKernels& kernels, PackedMatrix& to, const ReadR
 void pack_turned_with(const ProductKernels& kernels, PackedMatrix& to, const PackedMatrix& from, ThreadPool& pool) {
   to.precision = from.precision;
   to.narrow = from.narrow;
-  const int panels = allocate(kernels, to, from.n, from.k);
+  const int panels = allocate(kernels, to, from.n, from.k, pool);
   const Narrow layout(kernels, to), before(kernels, from);
   pool.parallel(panels, 1, [&](int begin, int end, int) {
     for (int p = begin; p < end; ++p)
@@ -140,7 +144,7 @@ void read_row_with(const ProductKernels& kernels, const PackedMatrix& from, int 
 void pack_with(const ProductKernels& kernels, PackedMatrix& to, const float* w, int rows, int cols, bool transpose,
                Precision precision, ThreadPool& pool) {
   to.precision = precision;
-  const int panels = allocate(kernels, to, transpose ? cols : rows, transpose ? rows : cols);
+  const int panels = allocate(kernels, to, transpose ? cols : rows, transpose ? rows : cols, pool);
   const auto body = [&](int begin, int end, int) {
     kernels.pack(to.data.data(), w, rows, cols, transpose, {begin, end});
   };

@@ -173,5 +173,6 @@ void check_sampling(Report&);
 void check_prefixes(Report&);
 void check_choice(Report&);
 void check_errors(Report&);
+void check_threads(Report&, bool print);
 
 }  // namespace troupe::test
