@@ -107,7 +107,9 @@ export class Loader {
       const copied = await this.#copyTensors(policy, name, (native, job) =>
         native.addModel(job, name, model.description.shape),
       );
-      return { ...policy, name, model: { ...model, name, tensors: copied, users: 0 } };
+      // Without `tokenBytes`: the engine has them of the model, not of its copy.
+      const { directory, description, version } = model;
+      return { ...policy, name, model: { name, directory, description, version, tensors: copied, users: 0 } };
     }
     const tensors = await this.#copyTensors(policy, name, (native, job) =>
       native.addAdapter(job, name, model.name, { ...adapter, valueHead: policy.critic }),

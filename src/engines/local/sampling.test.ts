@@ -103,6 +103,9 @@ describe("sampling", () => {
     const stopped = await one({ seed: 11, stopStrings: [word] });
     expect(stopped.tokens).toEqual(free.tokens.slice(0, at + 1));
     expect(stopped.stopReason).toBe("stop");
+    const copy = await engine.copy("p");
+    expect(await copy.sample(request({ seed: 11, stopStrings: [word] }))).toEqual([stopped]);
+    await copy.release();
   });
 
   test("ends at the model's length", async () => {
