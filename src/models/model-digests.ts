@@ -5,7 +5,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
-import { isPresentSync, namesIn } from "../present.ts";
+import { ifPresent, isPresentSync, namesIn } from "../present.ts";
 import { digestOfFile } from "../runs/digests.ts";
 import { readModels } from "../runs/read.ts";
 import { readObject } from "../text/files.ts";
@@ -35,7 +35,11 @@ export async function modelVersion(directory: string): Promise<string> {
   const versions: string[] = [];
   for (const name of names) {
     // Not the time of change: a hard link of the file, or other permissions, leave its contents.
-    const stat = await fs.stat(path.join(directory, name), { bigint: true }).catch(() => null);
+    const stat = await ifPresent(
+      path.join(directory, name),
+      (place) => fs.stat(place, { bigint: true }),
+      "bad_model",
+    );
     versions.push([name, stat?.ino, stat?.size, stat?.mtimeNs].join(" "));
   }
   return versions.join("\n");
