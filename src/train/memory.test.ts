@@ -103,7 +103,7 @@ describe("before its first step a run", () => {
 
   it("starts no episode for it, which may open a session elsewhere, or wait", async () => {
     const recipe = tinyRecipe();
-    const { demonstrations: _, ...oracle } = recipe.environment.oracle ?? {};
+    const oracle = { words: wordsOf(recipe) };
     const start = vi.fn<typeof recipe.environment.start>(() => new Promise(() => {}));
     const { outcome, asked } = await trainWith(1.4, {
       ...recipe,

@@ -71,7 +71,7 @@ it.each([
       await engine.restore("b", { saved, folder });
       const sequences = await engine.sample(request({ policy: "b", seed: 1, count: 2 }));
       // The protocol tells no entropies.
-      const sampled = sequences.map(({ entropies: _, ...sequence }) => sequence);
+      const sampled = sequences.map((sequence) => ({ ...sequence, entropies: undefined }));
       found.push({ results: [logprobs, reference, sampled], saved });
     }
     const [here, there] = found;
