@@ -183,6 +183,22 @@ it("a request with another setting is not answered with the samples of one", asy
   expect(found).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
+it.each([{}, { entropies: Float32Array.of(0.25, 1.5) }])(
+  "samples are read as they were saved: %o",
+  async (measured) => {
+    const folder = temporaryFolder();
+    const sampled: SampledSequence = {
+      tokens: Int32Array.of(4, 5),
+      logprobs: Float32Array.of(-0.1, -2),
+      ...measured,
+      stopReason: "length",
+      policyVersion: 3,
+    };
+    const samples: Samples = new Map([["asked", [sampled]]]);
+    expect(await readSamples(folder, await saveSamples(folder, samples))).toEqual(samples);
+  },
+);
+
 it("the file does not depend on the order in which samples were answered", async () => {
   const contents = [others, others.toReversed()].map(async (asked) => {
     const [folder, samples] = [temporaryFolder(), new Map() as Samples];

@@ -167,6 +167,7 @@ const line = z.strictObject({
     z.strictObject({
       tokens: z.base64(),
       logprobs: z.base64(),
+      entropies: z.base64().optional(),
       stopReason: z.enum(["stop", "length"]),
       policyVersion: z.int(),
     }),
@@ -188,10 +189,11 @@ export function recording(samples: Samples, sample: Sample): Sample {
 /** Returns the file's name. */
 export async function saveSamples(folder: string, samples: Samples): Promise<string> {
   const lines = [...samples].map(([request, sequences]) => {
-    const plain = sequences.map(({ tokens, logprobs, ...rest }) => ({
+    const plain = sequences.map(({ tokens, logprobs, entropies, ...rest }) => ({
       ...rest,
       tokens: encoded(tokens),
       logprobs: encoded(logprobs),
+      ...(entropies && { entropies: encoded(entropies) }),
     }));
     return `${JSON.stringify({ request, sequences: plain })}\n`;
   });
@@ -236,8 +238,18 @@ function encoded(values: Int32Array | Float32Array): string {
   return bytesOf(values).toString("base64");
 }
 
-function decoded({ tokens, logprobs, ...rest }: z.output<typeof line>["sequences"][number]): SampledSequence {
-  return { ...rest, tokens: new Int32Array(aligned(tokens)), logprobs: new Float32Array(aligned(logprobs)) };
+function decoded({
+  tokens,
+  logprobs,
+  entropies,
+  ...rest
+}: z.output<typeof line>["sequences"][number]): SampledSequence {
+  return {
+    ...rest,
+    tokens: new Int32Array(aligned(tokens)),
+    logprobs: new Float32Array(aligned(logprobs)),
+    ...(entropies !== undefined && { entropies: new Float32Array(aligned(entropies)) }),
+  };
 }
 
 /** Aligned for any type of number. */
