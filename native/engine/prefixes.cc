@@ -1,6 +1,7 @@
 #include "prefixes.h"
 
 #include <algorithm>
+#include <new>
 
 namespace troupe {
 
@@ -18,13 +19,37 @@ KeptSequences::Key KeptSequences::key(const Policy& policy, const std::vector<in
 }
 
 void KeptSequences::keep(const Policy& policy, const std::vector<int32_t>& tokens, KeptSequence sequence) {
-  sequence.used = ++clock_;
-  const auto [at, is_new] = sequences_.insert_or_assign(key(policy, tokens), std::move(sequence));
+  const auto [at, is_new] = sequences_.try_emplace(key(policy, tokens));
+  try {
+    used(at);
+  } catch (const std::bad_alloc&) {
+    sequences_.erase(at);
+    throw;
+  }
+  sequence.used = at->second.used;
+  at->second = std::move(sequence);
   if (!is_new || at == sequences_.begin()) return;
   const auto before = std::prev(at);
   const auto& [model, adapter, begun] = before->first;
   const bool same_weights = model == std::get<0>(at->first) && adapter == std::get<1>(at->first);
-  if (same_weights && common_length(begun, tokens) == static_cast<int>(begun.size())) sequences_.erase(before);
+  if (same_weights && common_length(begun, tokens) == static_cast<int>(begun.size())) erase(before);
+}
+
+// Throws bad_alloc only for one that was never used.
+void KeptSequences::used(Place at) {
+  auto node = by_use_.extract(at->second.used);
+  at->second.used = ++clock_;
+  if (node.empty()) {
+    by_use_.emplace(clock_, at);
+  } else {
+    node.key() = clock_;
+    by_use_.insert(by_use_.end(), std::move(node));
+  }
+}
+
+KeptSequences::Place KeptSequences::erase(Place at) {
+  by_use_.erase(at->second.used);
+  return sequences_.erase(at);
 }
 
 // Of sorted sequences, the one with the longest common prefix is next to the place of the prompt.
@@ -33,29 +58,26 @@ Prefix KeptSequences::find(const Policy& policy, const std::vector<int32_t>& pro
   if (sequences_.empty()) return longest;
   const Key wanted = key(policy, prompt);
   const auto after = sequences_.lower_bound(wanted);
-  KeptSequence* found = nullptr;
+  Place found = sequences_.end();
   auto compare = [&](const auto& place) {
     const auto& [model, adapter, tokens] = place->first;
     if (model != std::get<0>(wanted) || adapter != std::get<1>(wanted)) return;
     const int common = common_length(tokens, prompt);
     if (common <= longest.positions) return;
     longest.positions = common;
-    found = &place->second;
+    found = place;
   };
   if (after != sequences_.end()) compare(after);
   if (after != sequences_.begin()) compare(std::prev(after));
-  if (!found) return longest;
-  found->used = ++clock_;
-  longest.of = *found;
+  if (found == sequences_.end()) return longest;
+  used(found);
+  longest.of = found->second;
   return longest;
 }
 
 bool KeptSequences::drop_oldest() {
-  const auto oldest = std::min_element(sequences_.begin(), sequences_.end(), [](const auto& a, const auto& b) {
-    return a.second.used < b.second.used;
-  });
-  if (oldest == sequences_.end()) return false;
-  sequences_.erase(oldest);
+  if (by_use_.empty()) return false;
+  erase(by_use_.begin()->second);
   return true;
 }
 
@@ -63,7 +85,7 @@ void KeptSequences::drop(const Policy& policy) {
   const uint64_t version = policy.parameters().version;
   for (auto at = sequences_.begin(); at != sequences_.end();) {
     const auto& [model, adapter, tokens] = at->first;
-    at = (policy.adapter ? adapter : model) == version ? sequences_.erase(at) : std::next(at);
+    at = (policy.adapter ? adapter : model) == version ? erase(at) : std::next(at);
   }
 }
 

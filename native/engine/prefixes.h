@@ -50,8 +50,12 @@ class KeptSequences {
  private:
   // Versions of the model's and the adapter's weights, and the tokens: sequences that begin alike are neighbours.
   using Key = std::tuple<uint64_t, uint64_t, std::vector<int32_t>>;
+  using Place = std::map<Key, KeptSequence>::iterator;
   static Key key(const Policy& policy, const std::vector<int32_t>& tokens);
+  void used(Place at);
+  Place erase(Place at);
   std::map<Key, KeptSequence> sequences_;
+  std::map<uint64_t, Place> by_use_;  // the oldest first: of small models there are many thousands
   uint64_t clock_ = 0;
 };
 
