@@ -6,7 +6,9 @@
  * Order. Verbs of one policy take effect in the order of the calls, awaited or not: a caller may submit a step's
  * gradients and its update, then await both. If a verb that changes a policy (createPolicy, forwardBackward, optimStep,
  * restore) fails, calls already queued for that policy fail too, with the same code, and take no effect, so that no
- * update uses incomplete gradients. After that the policy accepts verbs again, in its state before the failed one. Arrays passed to a verb must not be changed before its promise settles.
+ * update uses incomplete gradients. After that the policy accepts verbs again, in its state before the failed one; if
+ * `restore` failed while it wrote weights, it accepts only another `restore` or its removal. Arrays passed to a verb must
+ * not be changed before its promise settles.
  */
 import type { AdapterOptions } from "../models/adapter-options.ts";
 

@@ -51,7 +51,7 @@ export interface LoadedBase {
   readonly version: string;
 }
 
-/** In an adapter's directory: the SHA-256 of its base's weights, by file. Other programs ignore it. */
+/** In an adapter's directory: the SHA-256 of its base's weights, by file that is read. Other programs ignore it. */
 const baseRecord = "base_digests.json";
 
 /** Records an adapter's base beside its weights, unless the base's files have changed since it was loaded. */
@@ -68,9 +68,10 @@ export async function recordBase(folder: string, base: LoadedBase): Promise<void
 export async function checkRecordedBase(directory: string, base: LoadedBase): Promise<void> {
   if (!isPresentSync(path.join(directory, baseRecord), "bad_model")) return;
   const recorded = readObject(directory, baseRecord) as ModelDigests;
-  const digests = await weightDigests(base);
-  const file = digests === null ? null : differingFile(recorded, digests);
-  if (file === null) return;
+  const digests = (await weightDigests(base)) ?? {};
+  // Of the same weights in other shards nothing is known.
+  const file = Object.keys(recorded).find((name) => name in digests && digests[name] !== recorded[name]);
+  if (file === undefined) return;
   throw new TroupeError(
     "bad_model",
     `The adapter ${directory} was trained on a base with other weights than ${base.directory}: ${file} differs. ` +
@@ -81,7 +82,7 @@ export async function checkRecordedBase(directory: string, base: LoadedBase): Pr
 /** Null: the files are others than those that were loaded. */
 async function weightDigests({ directory, version }: LoadedBase): Promise<ModelDigests | null> {
   if ((await modelVersion(directory)) !== version) return null;
-  const digests = await digestsIn(directory, /\.safetensors$/);
+  const digests = await digestsIn(directory, /^model.*\.safetensors$/);
   return (await modelVersion(directory)) === version ? digests : null;
 }
 

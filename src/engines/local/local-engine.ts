@@ -164,7 +164,7 @@ export class LocalEngine implements Engine {
 
   removePolicy(name: PolicyName): Promise<void> {
     return this.#changeAlone(name, async () => {
-      await this.#loader.remove(this.#policy(name));
+      await this.#loader.remove(this.#policyOrRest(name));
       this.#policies.delete(name);
     });
   }
@@ -261,17 +261,19 @@ export class LocalEngine implements Engine {
 
   restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
     return this.#changeAlone(name, async () => {
-      const policy = this.#policy(name);
+      const policy = this.#policyOrRest(name);
       checkStored(stored);
       const directory = directoryOf(stored);
       const weights = await openPolicyWeights(policy, directory);
       const { kind, version } = stored.saved;
       const optimizer =
         kind === "checkpoint" ? await openOptimizerFile(optimizerFile(directory), policy.tensors) : null;
+      policy.spoilt = directory;
       await this.#loader.fill(name, policy.tensors, weights);
       if (optimizer !== null) await this.#fillOptimizer(name, optimizer);
       await this.#run((native, job) => native.zeroGradients(job, name));
       policy.version = version;
+      delete policy.spoilt;
     });
   }
 
@@ -387,6 +389,17 @@ export class LocalEngine implements Engine {
   }
 
   #policy(name: PolicyName): Policy {
+    const policy = this.#policyOrRest(name);
+    if (policy.spoilt === undefined) return policy;
+    throw new TroupeError(
+      "bad_model",
+      `The weights of the policy ${quoted(name)} are incomplete, because restoring them from ${policy.spoilt} failed. ` +
+        "Restore it from a complete checkpoint, or remove it.",
+    );
+  }
+
+  /** Also one whose restoring failed. */
+  #policyOrRest(name: PolicyName): Policy {
     const policy = this.#policies.get(name);
     if (policy !== undefined) return policy;
     const known = [...this.#policies.keys()].join(", ") || "none";

@@ -55,6 +55,8 @@ export interface Policy {
   readonly textFiles: ReadonlyMap<string, Uint8Array>;
   /** Optimizer steps of the weights. */
   version: number;
+  /** Why its weights are incomplete: a `restore` failed. Absent: they are complete. */
+  spoilt?: string;
 }
 
 /** Opens the weights given to `restore`, whole model or adapter, and checks that they fit the policy. */

@@ -51,6 +51,34 @@ describe("a whole model", () => {
     expect((await engine.forward([someDatum("q")])).logprobs).toEqual(untrained.logprobs);
   });
 
+  test("that could be restored only in part accepts nothing but another restore, or its removal", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "p", model });
+    await train(engine, "p", 2);
+    const trained = await engine.snapshot("p", { folder, name: "whole" });
+    const before = await engine.forward([someDatum("p")]);
+    cpSync(model, at("spoilt"), { recursive: true });
+    const file = at("spoilt", "model.safetensors");
+    const bytes = readFileSync(file);
+    // The last number of the file, in F32.
+    bytes.writeFloatLE(Number.NaN, bytes.length - 4);
+    writeFileSync(file, bytes);
+    expect(await failure("bad_model", () => engine.restore("p", snapshotAt(at("spoilt"))))).toContain(
+      "are not finite",
+    );
+    for (const verb of [
+      () => engine.forward([someDatum("p")]),
+      () => engine.snapshot("p", { folder, name: "mixed" }),
+    ])
+      expect(await failure("bad_model", verb)).toMatch(
+        /The weights of the policy "p" are incomplete, .*spoilt failed/,
+      );
+    await engine.restore("p", { saved: trained, folder });
+    expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
+    await failure("bad_model", () => engine.restore("p", snapshotAt(at("spoilt"))));
+    await engine.removePolicy("p");
+  });
+
   test("is read from shards", async () => {
     cpSync(model, at("sharded"), { recursive: true });
     const whole = await openSafetensors(join(model, "model.safetensors"));
