@@ -76,7 +76,8 @@ async function withText(
 ): Promise<SampledSequence> {
   const tokens = Int32Array.from([...tokenizer.encode(text), tokenizer.endTokens[0] ?? 0]);
   const { logprobs } = await engine.forward([{ policy, prompt, continuations: [{ tokens }] }]);
-  return { ...sampled, tokens, logprobs: logprobs[0] as Float32Array, stopReason: "stop" };
+  const { policyVersion } = sampled;
+  return { tokens, logprobs: logprobs[0] as Float32Array, stopReason: "stop", policyVersion };
 }
 
 const engine = openEngine({ threads: 1 });
