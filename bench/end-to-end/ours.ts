@@ -1,4 +1,4 @@
-/** Our side: `train`, in a process of its own that takes a step when it is told to: ours.ts JSON, then requests on stdin. */
+/** Our side: runs `train` and takes one step per request. Usage: ours.ts JSON; requests come on stdin. */
 import { readSync, writeSync } from "node:fs";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
 import { train } from "../../src/library/train.ts";

@@ -196,7 +196,7 @@ export class ViewedRun {
           id: token,
           ...texts[index],
           logprob: finite(action.logprobs[index] ?? Number.NaN),
-          ...(entropy === undefined ? {} : { entropy: Math.round(entropy * 1000) / 1000 }),
+          ...(Number.isFinite(entropy) ? { entropy: Math.round(Number(entropy) * 1000) / 1000 } : {}),
           ...(advantage === undefined ? {} : { advantage }),
         };
       }),
