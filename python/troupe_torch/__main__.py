@@ -14,6 +14,9 @@ os.dup2(2, 1)
 # Results must not depend on where in memory an operand is. Read when the libraries are loaded.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+# Batches of many lengths would leave a GPU's memory in pieces.
+if "PYTORCH_ALLOC_CONF" not in os.environ:
+    os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 # Threads that wait do not spin: beside other programs that made everything ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -16,12 +16,6 @@ from .errors import EngineError
 _active: str | Mapping[str, Tensor] | None = None
 
 
-def rows_of(adapters: Sequence[str | None], device: torch.device) -> Mapping[str, Tensor] | None:
-    """@param adapters that of each row"""
-    names = sorted({name for name in adapters if name is not None})
-    return {name: torch.tensor([each == name for each in adapters], device=device) for name in names} or None
-
-
 @contextmanager
 def adapted(active: str | Mapping[str, Tensor] | None) -> Iterator[None]:
     global _active

@@ -143,9 +143,10 @@ class Packed:
         self.captured: dict[int, tuple[Tensor, Tensor]] | None = {} if capture else None
         buckets: dict[tuple[int, int, bool], list[Segment]] = {}
         for segment in _segments(pieces):
-            key = (_padded(segment.length), _padded(segment.before + segment.length), segment.before == 0)
+            key = (padded(segment.length), padded(segment.before + segment.length), segment.before == 0)
             buckets.setdefault(key, []).append(segment)
         self._groups = [_group(segments, key, device) for key, segments in buckets.items()]
+        self._masks: dict[tuple[int, int | None], Tensor] = {}
         places = torch.cat([group.queries.flatten()[group.present.flatten()] for group in self._groups])
         #: Where each token of the row is among the groups' results.
         self._order = torch.argsort(places)
@@ -159,6 +160,13 @@ class Packed:
         whole = torch.cat(parts).index_select(0, self._order)
         return whole.transpose(0, 1)[None]
 
+    def _mask(self, group: Group, window: int | None) -> Tensor:
+        """The same for all layers with this window."""
+        key = (id(group), window)
+        if key not in self._masks:
+            self._masks[key] = group.mask(window)
+        return self._masks[key]
+
     def _attend(self, group: Group, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
         """[queries that are present, heads, size]"""
         own = [
@@ -167,15 +175,17 @@ class Packed:
         ]
         window = rule.window if rule.window is not None and rule.window < group.keys.shape[1] else None
         plain = group.plain and window is None
+        mask = None if plain else self._mask(group, window)
         if rule.softcap is not None:
-            found = _bounded(*own, group.mask(window), rule)
+            found = _bounded(*own, group.mask(window) if mask is None else mask, rule)
         else:
+            shares = own[0].shape[1] // own[1].shape[1]
+            if shares > 1 and query.is_cuda and not (plain and query.dtype == torch.bfloat16):
+                # Only the kernel of flash attention shares heads there; the others would make way for one that keeps all scores.
+                own = [own[0], *(each.repeat_interleave(shares, 1) for each in own[1:])]
+                shares = 1
             found = F.scaled_dot_product_attention(
-                *own,
-                attn_mask=None if plain else group.mask(window),
-                is_causal=plain,
-                scale=rule.scaling,
-                enable_gqa=own[0].shape[1] != own[1].shape[1],
+                *own, attn_mask=mask, is_causal=plain, scale=rule.scaling, enable_gqa=shares > 1
             )
         return found.transpose(1, 2)[group.present]
 
@@ -193,7 +203,7 @@ def _segments(pieces: Sequence[Piece]) -> Iterator[Segment]:
             at += length
 
 
-def _padded(length: int) -> int:
+def padded(length: int) -> int:
     """At most an eighth more for long ones."""
     step = 16
     while step * 8 < length:
@@ -263,17 +273,18 @@ class Rows:
     def _whole_blocks(self, tokens: int) -> int:
         return -(-tokens // self.block) * self.block
 
-    def fill(self, row: int, captured: dict[int, tuple[Tensor, Tensor]], start: int, end: int) -> None:
-        """Puts the keys and values of a prompt into a row."""
+    def fill(self, rows: Sequence[int], captured: dict[int, tuple[Tensor, Tensor]], start: int, end: int) -> None:
+        """Puts the keys and values of a prompt into rows."""
         self.reserve(end - start)
         self._of_token = sum(each.shape[1] * each.shape[3] * each.itemsize for pair in captured.values() for each in pair)
         for layer, (key, value) in captured.items():
             if layer not in self._keys:
                 shape = (self.rows, key.shape[1], self.capacity, key.shape[3])
                 self._keys[layer], self._values[layer] = key.new_zeros(shape), value.new_zeros(*shape[:3], value.shape[3])
+        places = torch.tensor(rows, device=next(iter(self._keys.values())).device)
         for layer, (key, value) in captured.items():
-            self._keys[layer][row, :, : end - start] = key[0, :, start:end]
-            self._values[layer][row, :, : end - start] = value[0, :, start:end]
+            self._keys[layer][places, :, : end - start] = key[0, :, start:end]
+            self._values[layer][places, :, : end - start] = value[0, :, start:end]
 
     def reserve(self, length: int) -> None:
         """Room for so many tokens in each row."""
@@ -286,11 +297,13 @@ class Rows:
                 wider[:, :, : held.shape[2]] = held
                 cache[layer] = wider
 
-    def advance(self, lengths: Sequence[int], device: torch.device) -> None:
-        """The next pass adds one token to each row, after so many."""
-        self._longest = max(lengths) + 1
-        self.reserve(self._longest)
-        self._lengths = torch.tensor(lengths, device=device)
+    def blocks_of(self, longest: int) -> int:
+        """Blocks of keys that a pass multiplies, if it adds a token after so many."""
+        return longest // self.block + 1
+
+    def advance(self, lengths: Tensor, longest: int) -> None:
+        """The next pass adds one token to each row, after so many, for which there is room. @param longest the most of them"""
+        self._lengths, self._longest = lengths, longest + 1
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
         keys, values, lengths = self._keys[layer], self._values[layer], self._lengths

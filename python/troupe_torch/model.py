@@ -252,15 +252,16 @@ def _prove(model: Model) -> None:
     assert layout.captured is not None
     # Blocks so small that the tokens need several.
     rows = Rows(2, block=8)
-    rows.fill(1, layout.captured, 0, prompt)
-    rows.fill(0, layout.captured, 0, 1)
+    rows.fill([1], layout.captured, 0, prompt)
+    rows.fill([0], layout.captured, 0, 1)
     found = []
     for at in range(prompt, length):
-        lengths = [1, at]
-        rows.advance(lengths, model.device)
+        lengths = torch.tensor([1, at], device=model.device)
+        rows.reserve(at + 1)
+        rows.advance(lengths, at)
         with laid_out(rows):
             both = torch.stack([tokens[1], tokens[at]])[:, None]
-            found.append(model.states(both, torch.tensor(lengths, device=model.device)[:, None])[1])
+            found.append(model.states(both, lengths[:, None])[1])
     _compare(model, model.scores(torch.cat(found)), own[prompt:], "sampling token by token")
 
 

@@ -22,7 +22,7 @@ MOMENTS = ("moment1", "moment2")
 KIND = "troupe optimizer"
 
 
-@dataclass
+@dataclass(eq=False)
 class Policy:
     name: str
     model: Model
@@ -85,7 +85,8 @@ def adam_step(policy: Policy, adam: Mapping[str, float]) -> float:
     _check(adam)
     gradients = {name: each.grad for name, each in policy.parameters.items() if each.grad is not None}
     norms = [torch.linalg.vector_norm(gradient.float()) for gradient in gradients.values()]
-    norm = math.sqrt(sum(each.item() ** 2 for each in norms))
+    # One copy from a GPU, where each costs as much as many kernels.
+    norm = math.sqrt(sum(each**2 for each in (torch.stack(norms).tolist() if norms else [])))
     if not math.isfinite(norm):
         policy.zero_gradients()
         raise EngineError(

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .adapters import adapted, rows_of
-from .attention import Packed, Piece, Rows, laid_out
+from .adapters import adapted
+from .attention import Packed, Piece, Rows, laid_out, padded
+from .batch import Step
 from .errors import EngineError
 from .model import Model
 from .passes import Settings, check_tokens
@@ -228,12 +229,28 @@ def _walk_best(shares: Tensor, draws: Tensor, requests: list[Request]) -> Tensor
     return best.indices.gather(1, _walk(kept, draws)[:, None])[:, 0]
 
 
+#: Tokens of the prompts that a GPU computes together: alone, a short one would leave most of it idle.
+TOGETHER = 1024
+
+
+def _shape(request: Request) -> tuple[int, int]:
+    """
+    How many prompts are computed with one of this length, and the tokens of each with its padding. It depends on nothing
+    else, and neither do the numbers: places without a prompt are computed, too.
+    """
+    length, model = len(request.prompt), request.policy.model
+    wide = min(padded(length), model.max_length)
+    together = TOGETHER // wide if model.device.type != "cpu" else 0
+    return (together, wide) if together > 1 else (1, length)
+
+
 @dataclass(eq=False)
 class Batch:
     """Sequences of one model, each in a row."""
 
     model: Model
     rows: Rows
+    step: Step
     held: list[Sequence | None]
     #: Of its keys and values, when its longest sequence ends.
     most_bytes: int = 0
@@ -247,7 +264,10 @@ class Batch:
 class Waiting:
     """Sequences whose prompt is computed, and which wait for a row."""
 
+    model: Model
+    #: Keys and values of all prompts that were computed together.
     captured: dict[int, tuple[Tensor, Tensor]]
+    start: int
     length: int
     sequences: list[Sequence]
 
@@ -327,10 +347,11 @@ class Sampler:
                         lists.pop(0)
             if not self._requests or any(self._waiting.values()) or not self._has_row(self._requests[0]):
                 return
-            request = self._requests.pop(0)
-            started = self._start(request)
-            if started is not None:
-                self._waiting.setdefault(request.policy.model, []).append(started)
+            alike = self._alike()
+            for started in self._start(alike):
+                self._waiting.setdefault(started.model, []).append(started)
+            # Not before: whatever fails ends the requests that are listed.
+            self._requests = [each for each in self._requests if each not in alike]
 
     def _has_row(self, request: Request) -> bool:
         """Otherwise its prompt waits to be computed: the keys and values of a long one are large."""
@@ -338,21 +359,42 @@ class Sampler:
         if not batches:
             return True
         most = len(request.prompt) + request.most - 1
-        new = Batch(request.policy.model, batches[0].rows.empty(), [None] * self.rows)
+        new = self._empty(request.policy.model, batches)
         return any(each.free and self._fits(each, most) for each in [*batches, new])
 
-    def _start(self, request: Request) -> Waiting | None:
-        """Computes the prompt, and the first token of each sequence."""
-        model = request.policy.model
-        length = len(request.prompt)
-        layout = Packed([Piece(0, length, ())], model.device, capture=True)
-        tokens = torch.from_numpy(request.prompt.astype(np.int64)).to(model.device)
-        with adapted(request.policy.adapter), laid_out(layout), self._settings.casting(model):
-            states = model.states(tokens[None], torch.arange(length, device=model.device)[None])[0, -1:]
-            scores = model.scores(states)
-        left = self._append(request.sequences, scores.expand(len(request.sequences), -1))
+    def _alike(self) -> list[Request]:
+        """The next request, and those whose prompts can be computed with its own."""
+        first = self._requests[0]
+        shape = _shape(first)
+        found = [each for each in self._requests if each.policy is first.policy and _shape(each) == shape][: shape[0]]
+        return found
+
+    def _start(self, requests: list[Request]) -> list[Waiting]:
+        """Computes prompts, and the first token of each sequence."""
+        policy = requests[0].policy
+        model = policy.model
+        count, length = _shape(requests[0])
+        layout = Packed([Piece(at * length, length, ()) for at in range(count)], model.device, capture=True)
+        prompts = np.zeros((count, length), np.int64)
+        ends = np.arange(count) * length
+        for place, request in enumerate(requests):
+            prompts[place, : len(request.prompt)] = request.prompt
+            ends[place] += len(request.prompt) - 1
+        tokens, last = (torch.from_numpy(each).to(model.device) for each in (prompts.reshape(1, -1), ends))
+        positions = torch.arange(length, device=model.device).repeat(count)[None]
+        with adapted(policy.adapter), laid_out(layout), self._settings.casting(model):
+            scores = model.scores(model.states(tokens, positions)[0].index_select(0, last))
         assert layout.captured is not None
-        return Waiting(layout.captured, length, left) if left else None
+        sequences = [each for request in requests for each in request.sequences]
+        rows = [place for place, request in enumerate(requests) for _ in request.sequences]
+        left: set[Sequence] = set()
+        for at in range(0, len(rows), self.rows):
+            part = slice(at, at + self.rows)
+            left.update(self._append(sequences[part], scores[rows[part]]))
+        starts = enumerate([each for each in request.sequences if each in left] for request in requests)
+        return [
+            Waiting(model, layout.captured, place * length, len(requests[place].prompt), own) for place, own in starts if own
+        ]
 
     def _place(self, model: Model, waiting: Waiting) -> bool:
         """Moves sequences into free rows. @returns whether all have one now"""
@@ -361,17 +403,21 @@ class Sampler:
         while waiting.sequences:
             batch = next((each for each in batches if each.free and self._fits(each, most)), None)
             if batch is None:
-                rows = batches[0].rows.empty() if batches else Rows(self.rows)
-                batch = Batch(model, rows, [None] * self.rows)
+                batch = self._empty(model, batches)
                 if not self._fits(batch, most):
                     return False
                 batches.append(batch)
             batch.rows.most = max(batch.rows.most, most)
-            for row in batch.free[: len(waiting.sequences)]:
-                batch.rows.fill(row, waiting.captured, 0, waiting.length)
+            taken = batch.free[: len(waiting.sequences)]
+            batch.rows.fill(taken, waiting.captured, waiting.start, waiting.start + waiting.length)
+            for row in taken:
                 batch.held[row] = waiting.sequences.pop(0)
             batch.most_bytes = batch.rows.most_bytes(most)
         return True
+
+    def _empty(self, model: Model, others: list[Batch]) -> Batch:
+        rows = others[0].rows.empty() if others else Rows(self.rows)
+        return Batch(model, rows, Step(model, rows, self._settings), [None] * self.rows)
 
     def _fits(self, batch: Batch, most: int) -> bool:
         """Whether there is room for all batches at their longest, once this one has a sequence of so many tokens."""
@@ -386,18 +432,17 @@ class Sampler:
         return sum(batch.rows.bytes for batches in self._batches.values() for batch in batches)
 
     def _decode(self, batch: Batch) -> None:
-        model = batch.model
         # An empty row has a token at its first place, which nothing reads.
         lengths = [len(each.request.prompt) + len(each.tokens) - 1 if each else 0 for each in batch.held]
-        tokens = torch.tensor([[each.tokens[-1] if each else 0] for each in batch.held], device=model.device)
-        places = torch.tensor(lengths, device=model.device)[:, None]
-        batch.rows.advance(lengths, model.device)
-        adapters = rows_of([each.request.policy.adapter if each else None for each in batch.held], model.device)
-        with adapted(adapters), laid_out(batch.rows), self._settings.casting(model):
-            scores = model.scores(model.states(tokens, places)[:, 0])
+        policies = [each.request.policy if each else None for each in batch.held]
+        scores = batch.step.scores(
+            [each.tokens[-1] if each else 0 for each in batch.held],
+            lengths,
+            [(each.adapter, each) if each and each.adapter is not None else None for each in policies],
+        )
         rows = [row for row, each in enumerate(batch.held) if each]
         sequences = [each for each in batch.held if each]
-        left = self._append(sequences, scores[rows])
+        left = set(self._append(sequences, scores[rows]))
         batch.held = [each if each in left else None for each in batch.held]
 
     def _append(self, sequences: list[Sequence], scores: Tensor) -> list[Sequence]:

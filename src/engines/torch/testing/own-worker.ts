@@ -14,7 +14,7 @@ export function startWorker(changes: object = {}, log?: string, interpreter = py
     ...settings
   } = torchSettings.parse({
     type: "torch",
-    device: "cpu",
+    device: process.env["TROUPE_TORCH_DEVICE"] ?? "cpu",
     threads: 1,
     ...changes,
   });

@@ -1,0 +1,85 @@
+"""
+The next token of every row of a batch. A small model's time on a GPU is mostly that of starting its kernels, one by one: so
+on CUDA a step is recorded as a graph, whose kernels start together.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Hashable, Sequence
+
+import torch
+from torch import Tensor
+
+from .adapters import adapted
+from .attention import Rows, laid_out
+from .model import Model
+from .passes import Settings
+
+#: Places of an input: what a row reads, how many tokens it had before, and which of the step's adapters it has.
+TOKEN, LENGTH, ADAPTER = range(3)
+
+
+class Step:
+    """@param rows keys and values of the batch"""
+
+    def __init__(self, model: Model, rows: Rows, settings: Settings) -> None:
+        self._model = model
+        self._rows = rows
+        self._settings = settings
+        # A graph reads its inputs where they were when it was recorded.
+        self._inputs = torch.zeros(3, rows.rows, dtype=torch.long, device=model.device)
+        self._records = model.device.type == "cuda"
+        self._graphs: dict[Hashable, tuple[Any, Tensor] | None] = {}
+        # Graphs share what they need in between: only one runs at a time.
+        self._pool = torch.cuda.graph_pool_handle() if self._records else None
+        self._capacity = 0
+
+    @torch.no_grad()
+    def scores(self, tokens: Sequence[int], lengths: Sequence[int], adapters: Sequence[tuple[str, object] | None]) -> Tensor:
+        """
+        Of the next token of each row, valid until the next step.
+        @param adapters of each row the name, and what tells it from a later one of the same name
+        """
+        self._rows.reserve(max(lengths) + 1)
+        present = sorted({each for each in adapters if each is not None}, key=lambda each: each[0])
+        places = {each: place for place, each in enumerate(present)}
+        own = [-1 if each is None else places[each] for each in adapters]
+        self._inputs.copy_(torch.tensor([tokens, lengths, own]))
+        names = [name for name, _ in present]
+        if not self._records:
+            return self._compute(names, max(lengths))
+        if self._rows.capacity != self._capacity:
+            # They would read where the keys were.
+            self._capacity, self._graphs = self._rows.capacity, {}
+        return self._replayed((*present, self._rows.blocks_of(max(lengths))), names, max(lengths))
+
+    def _compute(self, names: list[str], longest: int) -> Tensor:
+        tokens, lengths, own = self._inputs
+        self._rows.advance(lengths, longest)
+        adapters = {name: own == place for place, name in enumerate(names)}
+        with adapted(adapters or None), laid_out(self._rows), self._settings.casting(self._model):
+            return self._model.scores(self._model.states(tokens[:, None], lengths[:, None])[:, 0])
+
+    def _replayed(self, key: Hashable, names: list[str], longest: int) -> Tensor:
+        """The first step of a kind runs as it is, which also makes ready what kernels need; the second is recorded."""
+        if key not in self._graphs:
+            self._graphs[key] = None
+            return self._compute(names, longest)
+        recorded = self._graphs[key]
+        if recorded is None:
+            graph = torch.cuda.CUDAGraph()
+            try:
+                with torch.cuda.graph(graph, self._pool, capture_error_mode="thread_local"):
+                    scores = self._compute(names, longest)
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError as error:
+                self._records = False
+                said = next(iter(str(error).splitlines()), "")
+                print(f"troupe: sampling is slower, because its steps cannot be recorded: {said}", file=sys.stderr)
+                return self._compute(names, longest)
+            recorded = self._graphs[key] = (graph, scores)
+        graph, scores = recorded
+        graph.replay()
+        return scores
