@@ -10,7 +10,7 @@
  * continuation's, beside the gradients of the others; then all take a step of AdamW.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,7 @@ import type { Datum } from "../../src/engines/engine.ts";
 import { torchPython } from "../../src/engines/open.ts";
 import { openOwn } from "../../src/engines/torch/testing/own-worker.ts";
 import { drawInt, generatorOf, rootKey } from "../../src/random.ts";
+import { writeWatched } from "./watched.ts";
 
 const [shape = "qwen3-0.6b", layers = "0", length = "2048", given = "{}", only = "both"] =
   process.argv.slice(2);
@@ -50,15 +51,6 @@ function makeModel(): void {
     stdio: ["ignore", 2, 2],
   });
   if (made.status !== 0) throw new Error("the model was not made");
-}
-
-function makePython(): void {
-  const program = `#!/bin/sh
-export PYTHONPATH="${fileHere("peaks")}:$PYTHONPATH" TROUPE_BENCH_PEAKS="${peaksFile}"
-exec "${torchPython(undefined)}" "$@"
-`;
-  writeFileSync(python, program);
-  chmodSync(python, 0o755);
 }
 
 const memoryOf = (pid: number, key: string): number =>
@@ -110,16 +102,14 @@ async function train(engine: Opened, longest: number): Promise<void> {
 
 try {
   makeModel();
-  makePython();
+  writeWatched(python, peaksFile);
   const { engine, processes } = openOwn(settings, "/dev/stderr", python);
   for (const name of names) await engine.createPolicy({ name, model, adapter });
   const pid = processes[0]?.pid ?? 0;
   print({ what: "loading", resident: memoryOf(pid, "VmHWM"), held: memoryOf(pid, "VmRSS") });
-  print({
-    what: "predicted",
-    peak: (await engine.predictMemory({ tokens, prompts: 0, longest: tokens, sequences: 3 * settings.rows }))
-      .host,
-  });
+  const sequences = 3 * settings.rows;
+  const predicted = await engine.predictMemory({ tokens, prompts: 0, longest: tokens, sequences });
+  print({ what: "predicted", ...predicted });
   await train(engine, short);
   if (only !== "training") await measured(pid, "sampling", () => sample(engine));
   // The answer comes before the cache is freed; the next verb comes after that.

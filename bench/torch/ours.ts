@@ -6,6 +6,9 @@ import type { AdapterOptions } from "../../src/models/adapter-options.ts";
 export interface Work {
   readonly model: string;
   readonly adapter: AdapterOptions;
+  /** In the place of the engine's. */
+  readonly python: string;
+  readonly device: string;
   readonly precision: "bfloat16" | "float32";
   readonly threads: number;
   readonly prompts: readonly (readonly number[])[];
@@ -18,8 +21,8 @@ export interface Work {
 const work = JSON.parse(process.argv[2] ?? "") as Work;
 const policy = "policy";
 
-const given = { precision: work.precision, threads: work.threads, ...work.settings };
-const { engine, processes } = openOwn(given, "/dev/stderr");
+const given = { device: work.device, precision: work.precision, threads: work.threads, ...work.settings };
+const { engine, processes } = openOwn(given, "/dev/stderr", work.python);
 const [worker] = processes;
 if (worker === undefined) throw new Error("no worker was started");
 await engine.createPolicy({ name: policy, model: work.model, adapter: work.adapter });
@@ -35,14 +38,12 @@ const print = (line: object): void => void process.stdout.write(`${JSON.stringif
 const longest = Math.max(...work.prompts.map(({ length }) => length)) + work.reply;
 const perPolicy = Math.max(...work.prompts.map(({ length }) => length)) + work.samples * work.reply;
 print({
-  predicted: (
-    await engine.predictMemory({
-      tokens: perPolicy,
-      prompts: perPolicy - work.samples * work.reply,
-      longest,
-      sequences: work.prompts.length * work.samples,
-    })
-  ).host,
+  predicted: await engine.predictMemory({
+    tokens: perPolicy,
+    prompts: perPolicy - work.samples * work.reply,
+    longest,
+    sequences: work.prompts.length * work.samples,
+  }),
 });
 print({ loaded: status(worker.pid ?? 0, "VmHWM"), rss: status(worker.pid ?? 0, "VmRSS") });
 

@@ -51,7 +51,7 @@ def peak() -> int:
 bfloat16 = work["precision"] == "bfloat16"
 options = GRPOConfig(
     output_dir=tempfile.mkdtemp(),
-    use_cpu=True,
+    use_cpu=work["device"] == "cpu",
     bf16=bfloat16,
     per_device_train_batch_size=work["batch"],
     gradient_accumulation_steps=together // work["batch"],
