@@ -12,7 +12,7 @@ import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
 
 /** A training whose worker is killed after some of its checkpoints, and the weights that it ends with. */
 async function trained(killedAfter: readonly number[]): Promise<{ weights: string; processes: number }> {
-  const { engine, processes } = openOwn();
+  const { engine, processes } = openOwn({ deterministic: true });
   const directory = path.join(temporaryFolder(), "run");
   const onEvent = (event: TrainEvent): void => {
     if (event.type !== "checkpoint" || !killedAfter.includes(event.step)) return;

@@ -20,6 +20,7 @@ config = {**shape, "architectures": [shape.pop("architecture")], "dtype": "bfloa
 with torch.device("meta"):
     model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(directory))
 torch.manual_seed(1)
+device = "cuda" if torch.cuda.is_available() else "cpu"
 tensors = {}
 for key, parameter in model.named_parameters():
     if key.endswith("norm.weight"):
@@ -27,5 +28,5 @@ for key, parameter in model.named_parameters():
     elif key.endswith("bias"):
         tensors[key] = torch.zeros(parameter.shape, dtype=torch.bfloat16)
     else:
-        tensors[key] = torch.empty(parameter.shape, dtype=torch.bfloat16).normal_(std=0.02)
+        tensors[key] = torch.empty(parameter.shape, dtype=torch.bfloat16, device=device).normal_(std=0.02).cpu()
 save_file(tensors, directory / "model.safetensors", {"format": "pt"})

@@ -5,8 +5,8 @@
  *
  * 0 layers: all of the shape. SETTINGS are the engine's, as JSON. TROUPE_BENCH_MODELS keeps the models that are made. Linux only.
  *
- * After a short step, so that there are moments, `rows` sequences of so many tokens are sampled, nearly all of them the
- * prompt's. Then two policies train on a short sequence and the third on one of so many tokens, a quarter of them a
+ * After a short step, so that there are moments, each policy samples `rows` sequences of so many tokens, nearly all of them
+ * the prompt's. Then two policies train on a short sequence and the third on one of so many tokens, a quarter of them a
  * continuation's, beside the gradients of the others; then all take a step of AdamW.
  */
 import { spawnSync } from "node:child_process";
@@ -79,8 +79,9 @@ const print = (line: object): void =>
 
 async function sample(engine: Opened): Promise<void> {
   const prompt = someTokens(tokens - few);
-  const asked = { policy: "one", prompt, count: settings.rows, maxTokens: few, temperature: 1, seed: 1 };
-  for (const sequence of await engine.sample(asked))
+  const asked = { prompt, count: settings.rows, maxTokens: few, temperature: 1, seed: 1 };
+  const sampled = await Promise.all(names.map((policy) => engine.sample({ ...asked, policy })));
+  for (const sequence of sampled.flat())
     if (sequence.tokens.length !== few) throw new Error(`a reply of ${sequence.tokens.length} tokens`);
 }
 

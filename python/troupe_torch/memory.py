@@ -16,6 +16,8 @@ from .vllm_sampler import VllmSampler
 #: Numbers of a layer that are kept for its gradient, for each number that its linear layers give: themselves, those
 #: before and after norms, activations and rotations, and their own gradients.
 KEPT = 2.5
+#: Bytes that CUDA itself and its libraries take of a GPU.
+CONTEXT = 700 << 20
 #: Rows of scores in memory at a time: the scores, their softmax, and one that is being made.
 SCORES = 3
 
@@ -47,7 +49,7 @@ def placed(more: float, host: int, on_device: int | None) -> dict[str, int]:
     """Where work needs more than the memory in use. @param on_device None: that of the host is the only one"""
     if on_device is None:
         return {"host": int(host + more)}
-    return {"host": host, "device": int(on_device + more)}
+    return {"host": host, "device": int(CONTEXT + on_device + more)}
 
 
 def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int) -> float:

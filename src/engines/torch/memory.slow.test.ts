@@ -1,12 +1,13 @@
 /** The worker gets no more memory in the middle of a verb. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
 import type { Datum } from "../engine.ts";
 import { LastingWorker } from "./lasting-worker.ts";
-import { startWorker } from "./testing/own-worker.ts";
+import { device, engineWith, startWorker } from "./testing/own-worker.ts";
 import { python } from "./testing/shared-worker.ts";
 import { TorchEngine } from "./torch-engine.ts";
 
@@ -29,35 +30,75 @@ function sizeOf(pid: number): number {
   return 1024 * Number(kilobytes);
 }
 
-describe.skipIf(python === undefined || process.platform !== "linux")("without memory", () => {
+/** Takes the memory of a GPU but for some bytes, until it is ended. */
+async function startHoarding(left: number): Promise<{ end(): void }> {
+  const lines = [
+    "import sys, torch",
+    "free, _ = torch.cuda.mem_get_info()",
+    `held = torch.empty(free - ${left}, dtype=torch.uint8, device='cuda')`,
+    "print('held', flush=True)",
+    "sys.stdin.read()",
+  ];
+  const hoarder = spawn(python ?? "", ["-c", lines.join("\n")], { stdio: ["pipe", "pipe", "inherit"] });
+  const [text] = (await once(hoarder.stdout, "data")) as [Buffer];
+  expect(text.toString()).toBe("held\n");
+  return { end: () => hoarder.stdin.end() };
+}
+
+describe.skipIf(python === undefined || device !== "cuda")("without memory of a GPU", () => {
   it("a pass changes nothing, and says what to lower", async () => {
     const model = await makeModel(temporaryFolder(), "model");
-    let pid = 0;
-    const engine = new TorchEngine(
-      new LastingWorker(() => {
-        const worker = startWorker({ trunkTokens: 200_000 });
-        pid = worker.pid ?? 0;
-        return worker;
-      }),
-    );
+    const engine = engineWith({ trunkTokens: 2_000_000, headTokens: 1_000_000 });
     await engine.createPolicy({ name: "p", model });
     await engine.forwardBackward([datum(2)], { type: "cross_entropy" });
     const read = async (): Promise<Float32Array[]> => [
       await engine.readTensor("p", "weight", weight),
       await engine.readTensor("p", "gradient", weight),
     ];
-    const [before, own] = [await read(), pid];
-    limit(pid, sizeOf(pid) + 2 ** 22);
+    const before = await read();
+    const hoarder = await startHoarding(2 ** 26);
     const problem = await failure("no_memory", () =>
-      engine.forwardBackward([datum(20_000)], { type: "cross_entropy" }),
+      engine.forwardBackward([datum(40_000)], { type: "cross_entropy" }),
     );
+    hoarder.end();
     expect(problem).toMatch(/changed nothing: lower engine\.trunkTokens/);
-    limit(pid, "unlimited");
     expect(await read()).toEqual(before);
-    expect(pid).toBe(own);
     await engine.close();
   });
 });
+
+describe.skipIf(python === undefined || process.platform !== "linux" || device !== "cpu")(
+  "without memory",
+  () => {
+    it("a pass changes nothing, and says what to lower", async () => {
+      const model = await makeModel(temporaryFolder(), "model");
+      let pid = 0;
+      const engine = new TorchEngine(
+        new LastingWorker(() => {
+          const worker = startWorker({ trunkTokens: 200_000 });
+          pid = worker.pid ?? 0;
+          return worker;
+        }),
+      );
+      await engine.createPolicy({ name: "p", model });
+      await engine.forwardBackward([datum(2)], { type: "cross_entropy" });
+      const read = async (): Promise<Float32Array[]> => [
+        await engine.readTensor("p", "weight", weight),
+        await engine.readTensor("p", "gradient", weight),
+      ];
+      const [before, own] = [await read(), pid];
+      limit(pid, sizeOf(pid) + 2 ** 22);
+      const problem = await failure("no_memory", () =>
+        engine.forwardBackward([datum(20_000)], { type: "cross_entropy" }),
+      );
+      expect(problem).toMatch(/changed nothing: lower engine\.trunkTokens/);
+      limit(pid, "unlimited");
+      expect(await read()).toEqual(before);
+      expect(pid).toBe(own);
+      await engine.close();
+    });
+  },
+);
 
 it.skipIf(python === undefined)("what work needs is where it computes: on the GPU, if there is one", () => {
   const code = [
@@ -67,5 +108,5 @@ it.skipIf(python === undefined)("what work needs is where it computes: on the GP
   ].join("\n");
   const env = { ...process.env, PYTHONPATH: fileURLToPath(new URL("../../../python", import.meta.url)) };
   const printed = execFileSync(python ?? "", ["-c", code], { env, encoding: "utf8" });
-  expect(JSON.parse(printed)).toEqual([{ host: 120 }, { host: 100, device: 27 }]);
+  expect(JSON.parse(printed)).toEqual([{ host: 120 }, { host: 100, device: 27 + 700 * 2 ** 20 }]);
 });

@@ -6,7 +6,10 @@ import { TorchEngine } from "../torch-engine.ts";
 import { TorchWorker } from "../worker.ts";
 import { python } from "./interpreter.ts";
 
-/** A worker of its own, in float32 on one thread of the CPU. */
+/** Where tests compute. */
+export const device = process.env["TROUPE_TORCH_DEVICE"] ?? "cpu";
+
+/** A worker of its own, in float32, by default on one thread of the CPU. */
 export function startWorker(changes: object = {}, log?: string, interpreter = python): TorchWorker {
   const {
     python: _,
@@ -14,7 +17,8 @@ export function startWorker(changes: object = {}, log?: string, interpreter = py
     ...settings
   } = torchSettings.parse({
     type: "torch",
-    device: process.env["TROUPE_TORCH_DEVICE"] ?? "cpu",
+    device,
+    precision: "float32",
     threads: 1,
     ...changes,
   });
