@@ -226,9 +226,11 @@ export async function measureDecoding(
     secondsOf(async () => {
       for (const own of policies) await work(own.map((datum) => cut(datum, promptTokens, length)));
     });
+  const shortest = Math.min(longest, 3);
+  if ((await secondsWith(1)) <= mostToRepeat) await secondsWith(shortest);
   const first = await secondsWith(1);
   const rates: number[] = [];
-  let [left, length] = [seconds, Math.min(longest, 3)];
+  let [left, length] = [seconds, shortest];
   for (;;) {
     const taken = await secondsWith(length);
     const steps = length - 1;
@@ -252,15 +254,17 @@ function cut({ policy, prompt, continuations }: Datum, promptTokens: number, tok
   };
 }
 
-/** Tokens of the first measurement, which also allocates memory and fills caches. */
+/** Tokens of the first measurement. */
 const fewest = 32;
+/** Seconds that the first may take to be repeated: it allocates memory, and a GPU loads what it computes with. */
+const mostToRepeat = 10;
 /** Each measurement is at most this many times as large as the one before it. */
 const growth = 4;
 
 /**
  * @param tasks the data of each
  * @param work processes data and returns how many tokens they were
- * @param seconds Only the first measurement may take longer.
+ * @param seconds of all measurements but one, which may take longer
  */
 export async function measureRate(
   tasks: readonly (readonly Datum[])[],
@@ -269,11 +273,14 @@ export async function measureRate(
 ): Promise<Rate> {
   const whole = tokensIn(tasks.flat());
   const rates: number[] = [];
-  let [left, size, tokens, before] = [seconds, Math.min(whole, fewest), 0, 0];
+  let [left, size, tokens, before, isFirst] = [seconds, Math.min(whole, fewest), 0, 0, true];
   for (;;) {
     const portion = portionOf(tasks, size);
     let done = 0;
     const taken = await secondsOf(async () => void (done = await work(portion)));
+    const isRepeated = isFirst && taken <= mostToRepeat;
+    isFirst = false;
+    if (isRepeated) continue;
     rates.push(done / taken);
     tokens = tokensIn(portion);
     left -= taken;
