@@ -35,9 +35,14 @@ class Pair(nn.Module):
         self.b = nn.Parameter(torch.zeros(outputs, rank, device=device))
         self.scale = alpha / rank
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def added(self, result: Tensor, inputs: Tensor, rows: Tensor | None = None) -> Tensor:
+        """The layer's result with the adapter's part. @param rows those that have it; None: all"""
         dtype = inputs.dtype
-        return F.linear(F.linear(inputs, self.a.to(dtype)), self.b.to(dtype)) * self.scale
+        low = F.linear(inputs, self.a.to(dtype))
+        if rows is not None:
+            low = torch.where(rows.view(-1, *[1] * (low.dim() - 1)), low, 0)
+        found = torch.addmm(result.flatten(0, -2), low.flatten(0, -2), self.b.to(dtype).t(), alpha=self.scale)
+        return found.view(result.shape)
 
 
 class AdaptedLinear(nn.Module):
@@ -54,15 +59,15 @@ class AdaptedLinear(nn.Module):
             return result
         if isinstance(_active, str):
             pair = self._pair(_active)
-            return result if pair is None else result + pair(inputs)
+            return result if pair is None else pair.added(result, inputs)
         # For all rows at once: the shapes, and so the numbers, do not depend on which rows an adapter has.
         for name, rows in _active.items():
             pair = self._pair(name)
             if pair is not None:
-                result = result + torch.where(rows.view(-1, *[1] * (inputs.dim() - 1)), pair(inputs), 0)
+                result = pair.added(result, inputs, rows)
         return result
 
-    def _pair(self, name: str) -> nn.Module | None:
+    def _pair(self, name: str) -> Pair | None:
         return self.pairs[name] if name in self.pairs else None
 
 

@@ -304,6 +304,16 @@ class Rows:
     def advance(self, lengths: Tensor, longest: int) -> None:
         """The next pass adds one token to each row, after so many, for which there is room. @param longest the most of them"""
         self._lengths, self._longest = lengths, longest + 1
+        self._masks: dict[int | None, Tensor] = {}
+
+    def _mask(self, window: int | None, width: int, like: Tensor) -> Tensor:
+        """What is added to scores, the same for all layers with this window."""
+        if window not in self._masks:
+            assert self._lengths is not None
+            own, places = self._lengths[:, None], torch.arange(width, device=like.device)
+            hidden = places > own if window is None else (places > own) | (places <= own - window)
+            self._masks[window] = like.new_zeros(hidden.shape).masked_fill_(hidden, -torch.inf)[:, None, None]
+        return self._masks[window]
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, rule: Rule) -> Tensor:
         keys, values, lengths = self._keys[layer], self._values[layer], self._lengths
@@ -312,6 +322,17 @@ class Rows:
         keys[rows, :, lengths] = key[:, :, 0]
         values[rows, :, lengths] = value[:, :, 0]
         heads = keys.shape[1]
+        if query.is_cuda and rule.softcap is None:
+            # One kernel, which goes through the keys of a row in order: what is masked at their end adds exact zeros, too.
+            width = self.block * self.blocks_of(self._longest - 1)
+            found = F.scaled_dot_product_attention(
+                query.reshape(self.rows, heads, -1, query.shape[-1]),
+                keys[:, :, :width],
+                values[:, :, :width],
+                attn_mask=self._mask(rule.window, width, query),
+                scale=rule.scaling,
+            )
+            return found.view(*query.shape[:-1], -1)
         grouped = query.reshape(self.rows * heads, -1, query.shape[-1])
         scores, contents = [], []
         for at in range(0, self._longest, self.block):

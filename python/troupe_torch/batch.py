@@ -13,11 +13,9 @@ from torch import Tensor
 
 from .adapters import adapted
 from .attention import Rows, laid_out
+from .choosing import chosen_of_all, drawn_dtype
 from .model import Model
 from .passes import Settings
-
-#: Places of an input: what a row reads, how many tokens it had before, and which of the step's adapters it has.
-TOKEN, LENGTH, ADAPTER = range(3)
 
 
 class Step:
@@ -27,41 +25,54 @@ class Step:
         self._model = model
         self._rows = rows
         self._settings = settings
-        # A graph reads its inputs where they were when it was recorded.
+        # A graph reads its inputs where they were when it was recorded: of each row the token, how many came before it, and
+        # which of the step's adapters it has.
         self._inputs = torch.zeros(3, rows.rows, dtype=torch.long, device=model.device)
+        self._drawn = torch.zeros(2, rows.rows, dtype=drawn_dtype(model.device), device=model.device)
         self._records = model.device.type == "cuda"
-        self._graphs: dict[Hashable, tuple[Any, Tensor] | None] = {}
+        self._graphs: dict[Hashable, tuple[Any, tuple[Tensor, Tensor]] | None] = {}
         # Graphs share what they need in between: only one runs at a time.
         self._pool = torch.cuda.graph_pool_handle() if self._records else None
         self._capacity = 0
 
     @torch.no_grad()
-    def scores(self, tokens: Sequence[int], lengths: Sequence[int], adapters: Sequence[tuple[str, object] | None]) -> Tensor:
+    def next(
+        self, tokens: Sequence[int], lengths: Sequence[int], adapters: Sequence[tuple[str, object]], drawn: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
         """
-        Of the next token of each row, valid until the next step.
-        @param adapters of each row the name, and what tells it from a later one of the same name
+        The scores of each row, and on CUDA what is chosen of them (choosing.py); both valid until the next step.
+        @param adapters of each row the name, empty for none, and what tells it from a later one of the same name
         """
-        self._rows.reserve(max(lengths) + 1)
-        present = sorted({each for each in adapters if each is not None}, key=lambda each: each[0])
+        longest = max(lengths)
+        self._rows.reserve(longest + 1)
+        present = sorted(set(adapters), key=lambda each: each[0])
         places = {each: place for place, each in enumerate(present)}
-        own = [-1 if each is None else places[each] for each in adapters]
-        self._inputs.copy_(torch.tensor([tokens, lengths, own]))
+        self._inputs.copy_(torch.tensor([tokens, lengths, [places[each] for each in adapters]]))
+        self._drawn.copy_(drawn)
         names = [name for name, _ in present]
         if not self._records:
-            return self._compute(names, max(lengths))
+            return self._scores(names, longest), None
         if self._rows.capacity != self._capacity:
             # They would read where the keys were.
             self._capacity, self._graphs = self._rows.capacity, {}
-        return self._replayed((*present, self._rows.blocks_of(max(lengths))), names, max(lengths))
+        return self._replayed((*present, self._rows.blocks_of(longest)), names, longest)
 
-    def _compute(self, names: list[str], longest: int) -> Tensor:
+    def _scores(self, names: list[str], longest: int) -> Tensor:
         tokens, lengths, own = self._inputs
         self._rows.advance(lengths, longest)
-        adapters = {name: own == place for place, name in enumerate(names)}
-        with adapted(adapters or None), laid_out(self._rows), self._settings.casting(self._model):
+        if len(names) == 1:
+            # The same numbers as below, with less to compute.
+            active = names[0] or None
+        else:
+            active = {name: own == place for place, name in enumerate(names) if name != ""}
+        with adapted(active), laid_out(self._rows), self._settings.casting(self._model):
             return self._model.scores(self._model.states(tokens[:, None], lengths[:, None])[:, 0])
 
-    def _replayed(self, key: Hashable, names: list[str], longest: int) -> Tensor:
+    def _compute(self, names: list[str], longest: int) -> tuple[Tensor, Tensor]:
+        scores = self._scores(names, longest)
+        return scores, chosen_of_all(scores, self._drawn)
+
+    def _replayed(self, key: Hashable, names: list[str], longest: int) -> tuple[Tensor, Tensor]:
         """The first step of a kind runs as it is, which also makes ready what kernels need; the second is recorded."""
         if key not in self._graphs:
             self._graphs[key] = None
@@ -70,7 +81,7 @@ class Step:
         if recorded is None:
             graph = torch.cuda.CUDAGraph()
             try:
-                scores = self._recorded(graph, names, longest)
+                recorded = self._graphs[key] = (graph, self._recorded(graph, names, longest))
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
@@ -78,20 +89,19 @@ class Step:
                 said = next(iter(str(error).splitlines()), "")
                 print(f"troupe: sampling is slower, because its steps cannot be recorded: {said}", file=sys.stderr)
                 return self._compute(names, longest)
-            recorded = self._graphs[key] = (graph, scores)
-        graph, scores = recorded
+        graph, results = recorded
         graph.replay()
-        return scores
+        return results
 
-    def _recorded(self, graph: Any, names: list[str], longest: int) -> Tensor:
+    def _recorded(self, graph: Any, names: list[str], longest: int) -> tuple[Tensor, Tensor]:
         """`torch.cuda.graph` does the same, and gives back unused memory each time, which takes longer than all of this."""
         stream = torch.cuda.Stream(self._model.device)
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             graph.capture_begin(self._pool, capture_error_mode="thread_local")
             try:
-                scores = self._compute(names, longest)
+                results = self._compute(names, longest)
             finally:
                 graph.capture_end()
         torch.cuda.current_stream().wait_stream(stream)
-        return scores
+        return results

@@ -22,11 +22,13 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from .adapters import AdaptedLinear
+from .choosing import mixed
 from .errors import EngineError
 from .model import Model
 from .passes import Settings
 from .policy import Policy
-from .sampler import Request, Sampler, Sequence, as_engine_error, mixed
+from .request import Request, Sequence
+from .sampler import Sampler, as_engine_error
 
 #: What it has kernels for.
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)

@@ -34,7 +34,8 @@ from .policy import (
     write_weights,
 )
 from .quantised import bitsandbytes, scale_bytes
-from .sampler import Sampler, Sequence, as_engine_error, request_of
+from .request import Sequence, request_of
+from .sampler import Sampler, as_engine_error
 from .vllm_sampler import VllmSampler, vllm_problem
 
 Arrays = Mapping[str, np.ndarray]
@@ -67,6 +68,9 @@ class Worker:
         except EngineError as error:
             writer.write({"id": 0, "error": {"code": error.code, "message": str(error), "fix": error.fix}})
             sys.exit(1)
+        if self._device.type == "cuda":
+            # It would be prepared anew for each length.
+            torch.backends.cuda.enable_cudnn_sdp(False)
         if options["deterministic"]:
             torch.use_deterministic_algorithms(True)
         wanted = options["precision"]

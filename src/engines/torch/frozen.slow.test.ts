@@ -55,8 +55,8 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
       });
       found.push({ logprobs, gradients, sampled });
     }
-    // Half, but for the weights of norms, which are widened.
-    expect((bytes[0] as number) / (bytes[1] as number)).toBeLessThan(0.51);
+    // Half, but for the weights of norms, which are widened. On a GPU libraries hold more than this model.
+    if (device === "cpu") expect((bytes[0] as number) / (bytes[1] as number)).toBeLessThan(0.51);
     const [one, other] = found;
     for (const key of ["logprobs", "gradients"] as const)
       for (const [at, values] of (one?.[key] ?? []).entries())
@@ -72,7 +72,6 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
     for (const engine of engines)
       for (const [index, name] of names.entries())
         await engine.createPolicy({ name, model: narrow, adapter: { ...adapter, seed: index } });
-    // On a GPU libraries hold more than this model.
     if (device === "cpu") expect(rounded.memoryBytes).toBeLessThan(exact.memoryBytes);
     for (const name of names) {
       const passes: LossResult[][] = [];

@@ -41,8 +41,18 @@ export interface Calibration extends NeededMemory {
   };
 }
 
-/** Seconds for each of the rates. */
-const secondsPerRate = 2;
+/** How a rate is measured. */
+export interface Effort {
+  /** For all measurements but one, which may take longer. */
+  readonly seconds: number;
+  /** Tokens of the first measurement, and of a sampled reply. */
+  readonly fewest: number;
+  readonly shortest: number;
+}
+
+const ofProcessor: Effort = { seconds: 2, fewest: 32, shortest: 3 };
+/** It takes as long for a few tokens as for a thousand, and its first steps of decoding are slower than the others. */
+const ofGpu: Effort = { seconds: 8, fewest: 1024, shortest: 32 };
 
 /** @param note shows what is being done: opening and measuring large models takes a while */
 export async function calibrate(
@@ -81,6 +91,7 @@ async function measure(
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
   // Before anything is measured: the process then holds its weights and no more.
   const needed = await neededMemory(engine, resolved, opened, grouped);
+  const effort = needed.deviceMemory === null ? ofProcessor : ofGpu;
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples);
@@ -92,18 +103,16 @@ async function measure(
   };
   const { warmStart, training, signals } = estimated;
   const supervised = await rate("warm start", warmStart.samples > 0, () =>
-    measureRate(examples, train, secondsPerRate),
+    measureRate(examples, train, effort),
   );
   const groups = await rate("training in groups", training.samples + signals.samples > 0, () =>
-    measureRate(grouped, train, secondsPerRate),
+    measureRate(grouped, train, effort),
   );
   const { temperature, tasksPerStep } = recipe.train;
   const sampleLike = samplerOf(engine, temperature);
-  const prompts = await rate("prompts", true, () =>
-    measureRate(examples.map(promptsOf), sampleLike, secondsPerRate),
-  );
+  const prompts = await rate("prompts", true, () => measureRate(examples.map(promptsOf), sampleLike, effort));
   const decoded = await rate("sampling", true, () =>
-    measureDecoding(grouped.slice(0, tasksPerStep).flat(), prompts.rate, sampleLike, secondsPerRate),
+    measureDecoding(grouped.slice(0, tasksPerStep).flat(), prompts.rate, sampleLike, effort),
   );
   return {
     engine: engine.description,
@@ -149,7 +158,7 @@ async function secondsOfUpdate(engine: Engine, examples: readonly (readonly Datu
       await engine.optimStep(policy, adam);
   };
   const first = await secondsOf(update);
-  if (first > secondsPerRate / 2) return first;
+  if (first > mostToRepeat) return first;
   await forwardBackward(engine, portionOf(examples, 1));
   return secondsOf(update);
 }
@@ -214,7 +223,7 @@ export async function measureDecoding(
   data: readonly Datum[],
   promptRate: number,
   work: (data: readonly Datum[]) => Promise<number>,
-  seconds: number,
+  { seconds, shortest: least }: Pick<Effort, "seconds" | "shortest">,
 ): Promise<Rate> {
   const policies = [...Map.groupBy(data, ({ policy }) => policy).values()];
   const longest = Math.max(
@@ -226,7 +235,7 @@ export async function measureDecoding(
     secondsOf(async () => {
       for (const own of policies) await work(own.map((datum) => cut(datum, promptTokens, length)));
     });
-  const shortest = Math.min(longest, 3);
+  const shortest = Math.min(longest, least);
   if ((await secondsWith(1)) <= mostToRepeat) await secondsWith(shortest);
   const first = await secondsWith(1);
   const rates: number[] = [];
@@ -254,8 +263,6 @@ function cut({ policy, prompt, continuations }: Datum, promptTokens: number, tok
   };
 }
 
-/** Tokens of the first measurement. */
-const fewest = 32;
 /** Seconds that the first may take to be repeated: it allocates memory, and a GPU loads what it computes with. */
 const mostToRepeat = 10;
 /** Each measurement is at most this many times as large as the one before it. */
@@ -264,12 +271,11 @@ const growth = 4;
 /**
  * @param tasks the data of each
  * @param work processes data and returns how many tokens they were
- * @param seconds of all measurements but one, which may take longer
  */
 export async function measureRate(
   tasks: readonly (readonly Datum[])[],
   work: (data: readonly Datum[]) => Promise<number>,
-  seconds: number,
+  { seconds, fewest }: Pick<Effort, "seconds" | "fewest">,
 ): Promise<Rate> {
   const whole = tokensIn(tasks.flat());
   const rates: number[] = [];

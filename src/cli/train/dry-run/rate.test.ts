@@ -32,7 +32,7 @@ function slowly(millisecondsPerToken: number) {
 describe("a rate", () => {
   it("of a slow model is found from a part of one task, within the time", async () => {
     const { portions, work } = slowly(2);
-    const { rate, tokens, whole } = await measureRate(sixteen, work, 0.5);
+    const { rate, tokens, whole } = await measureRate(sixteen, work, { seconds: 0.5, fewest: 32 });
     expect({ first: portions[0], whole }).toEqual({ first: 32, whole: 16_000 });
     // Half a second is 250 tokens; the first measurement is repeated.
     expect(portions[1]).toBe(32);
@@ -43,13 +43,16 @@ describe("a rate", () => {
 
   it("of a fast model is that of the whole, the second time", async () => {
     const { portions, work } = slowly(0);
-    const { tokens, whole } = await measureRate(sixteen, work, 60);
+    const { tokens, whole } = await measureRate(sixteen, work, { seconds: 60, fewest: 32 });
     expect(portions.slice(-2)).toEqual([whole, whole]);
     expect(tokens).toBe(whole);
   });
 
   it("of one measurement has no spread", async () => {
-    expect(await measureRate(sixteen, slowly(1).work, 0.01)).toMatchObject({ tokens: 32, spread: null });
+    expect(await measureRate(sixteen, slowly(1).work, { seconds: 0.01, fewest: 32 })).toMatchObject({
+      tokens: 32,
+      spread: null,
+    });
   });
 });
 
@@ -64,7 +67,7 @@ describe("the rate of decoding", () => {
       return 0;
     };
     const data = [datum("a", 400, 90, 90), datum("a", 400, 90, 90)];
-    const { tokens, whole } = await measureDecoding(data, 1000, work, 0.4);
+    const { tokens, whole } = await measureDecoding(data, 1000, work, { seconds: 0.4, shortest: 3 });
     expect(asked.every((all) => all.length === 2 && all.every(({ prompt }) => prompt.length === 50))).toBe(
       true,
     );
@@ -77,7 +80,10 @@ describe("the rate of decoding", () => {
       asked.push(data.map(({ policy }) => policy).join(" "));
       return 0;
     };
-    await measureDecoding([datum("a", 4, 2), datum("b", 4, 2), datum("a", 4, 2)], 1000, work, 0.01);
+    await measureDecoding([datum("a", 4, 2), datum("b", 4, 2), datum("a", 4, 2)], 1000, work, {
+      seconds: 0.01,
+      shortest: 3,
+    });
     expect(asked.slice(0, 2)).toEqual(["a a", "b"]);
   });
 });
