@@ -332,7 +332,7 @@ class Rows:
                 attn_mask=self._mask(rule.window, width, query),
                 scale=rule.scaling,
             )
-            return found.view(*query.shape[:-1], -1)
+            return found.reshape(*query.shape[:-1], -1)
         grouped = query.reshape(self.rows * heads, -1, query.shape[-1])
         scores, contents = [], []
         for at in range(0, self._longest, self.block):
