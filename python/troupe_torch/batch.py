@@ -21,6 +21,9 @@ from .passes import Settings
 class Step:
     """@param rows keys and values of the batch"""
 
+    #: Whether steps can be recorded, as far as is known.
+    records = True
+
     def __init__(self, model: Model, rows: Rows, settings: Settings) -> None:
         self._model = model
         self._rows = rows
@@ -29,10 +32,10 @@ class Step:
         # which of the step's adapters it has.
         self._inputs = torch.zeros(3, rows.rows, dtype=torch.long, device=model.device)
         self._drawn = torch.zeros(2, rows.rows, dtype=drawn_dtype(model.device), device=model.device)
-        self._records = model.device.type == "cuda"
+        self._is_on_cuda = model.device.type == "cuda"
         self._graphs: dict[Hashable, tuple[Any, tuple[Tensor, Tensor]] | None] = {}
         # Graphs share what they need in between: only one runs at a time.
-        self._pool = torch.cuda.graph_pool_handle() if self._records else None
+        self._pool = torch.cuda.graph_pool_handle() if self._is_on_cuda else None
         self._capacity = 0
 
     @torch.no_grad()
@@ -50,7 +53,7 @@ class Step:
         self._inputs.copy_(torch.tensor([tokens, lengths, [places[each] for each in adapters]]))
         self._drawn.copy_(drawn)
         names = [name for name, _ in present]
-        if not self._records:
+        if not (self._is_on_cuda and Step.records):
             return self._scores(names, longest), None
         if self._rows.capacity != self._capacity:
             # They would read where the keys were.
@@ -85,7 +88,7 @@ class Step:
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                self._records = False
+                Step.records = False
                 said = next(iter(str(error).splitlines()), "")
                 print(f"troupe: sampling is slower, because its steps cannot be recorded: {said}", file=sys.stderr)
                 return self._compute(names, longest)
