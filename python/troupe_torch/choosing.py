@@ -104,8 +104,9 @@ def chosen_of_some(
 
 
 def _shares(scores: Tensor, temperature: Tensor) -> Tensor:
-    # The maximum is subtracted first: a tiny temperature must not overflow.
-    return ((scores - scores.amax(-1, keepdim=True)) / temperature.to(scores.dtype)[:, None]).softmax(-1)
+    # The maximum is subtracted first, and the smallest number is not 0: a tiny temperature must not give none.
+    coldest = torch.finfo(scores.dtype).tiny
+    return ((scores - scores.amax(-1, keepdim=True)) / temperature.to(scores.dtype).clamp(min=coldest)[:, None]).softmax(-1)
 
 
 def _is_filtered(request: Request, vocabulary: int) -> bool:

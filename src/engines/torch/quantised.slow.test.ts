@@ -32,16 +32,22 @@ describe.skipIf(!canQuantise)(
     const folder = temporaryFolder();
     const model = await makeModel(folder, "model", { preset });
 
-    it("take a fifth of float32's bytes; adapters on them learn", async () => {
-      const [full, small] = [engineWith({}), engineWith({ quantise: "nf4" })];
-      const created = await full.createPolicy({ name: "p", model, adapter });
-      // The count is that of the model, not of its bytes.
-      expect(await small.createPolicy({ name: "p", model, adapter })).toEqual(created);
+    // On a GPU libraries hold more than this model.
+    it.skipIf(device !== "cpu")("take a fifth of float32's bytes", async () => {
+      const small = engineWith({ quantise: "nf4" });
+      const created = await small.createPolicy({ name: "p", model, adapter });
       const layers = 2 * (256 * 256 * 2 + 256 * 128 * 2 + 3 * 256 * 512);
       const others = created.parameters - created.trainableParameters - layers;
       const frozen = small.memoryBytes - 4 * created.trainableParameters - 4 * others;
       // Half a byte for each weight, one for each 64, and four for each 16,384.
-      if (device === "cpu") expect(frozen / layers).toBeCloseTo(0.5 + 1 / 64 + 4 / 16_384, 3);
+      expect(frozen / layers).toBeCloseTo(0.5 + 1 / 64 + 4 / 16_384, 3);
+      await small.close();
+    });
+
+    it("count as a whole model; adapters on them learn", async () => {
+      const [full, small] = [engineWith({}), engineWith({ quantise: "nf4" })];
+      const created = await full.createPolicy({ name: "p", model, adapter });
+      expect(await small.createPolicy({ name: "p", model, adapter })).toEqual(created);
       await full.close();
 
       const losses = [];
