@@ -47,15 +47,27 @@ const work = {
   steps,
 };
 const together = prompts * 8;
-const onGpu = [
-  { rows: together, recompute: false, headTokens: 1024, trunkTokens: 16_384 },
-  { rows: together },
-] as const;
-const trlOnGpu = [
-  [together, false],
-  [8, false],
-  [8, true],
-] as const;
+/** Settings of ours; of TRL, sequences at a time, and whether layers are computed again. */
+const sides =
+  device === "cpu"
+    ? {
+        ours: [{ rows: 8, headTokens: 64 }],
+        theirs: [
+          { batch: 2, recompute: false },
+          { batch: 1, recompute: true },
+        ],
+      }
+    : {
+        ours: [
+          { rows: together, recompute: false, headTokens: 1024, trunkTokens: 16_384 },
+          { rows: together },
+        ],
+        theirs: [
+          { batch: together, recompute: false },
+          { batch: 8, recompute: false },
+          { batch: 8, recompute: true },
+        ],
+      };
 
 /** The lines that a side prints are its results. */
 function run(side: string, program: string, file: string, more: object): void {
@@ -85,19 +97,11 @@ try {
   writeWatched(python, peaks);
   if (trl === "") process.stdout.write("TRL skipped: TROUPE_TRL_PYTHON names no Python that has it\n");
   for (let round = 0; round < rounds; round++) {
-    for (const settings of device === "cpu" ? [{ rows: 8, headTokens: 64 }] : onGpu)
+    for (const settings of sides.ours)
       run(`troupe ${JSON.stringify(settings)}`, process.execPath, "ours.ts", { settings });
     if (trl === "") continue;
-    for (const [batch, recompute] of device === "cpu"
-      ? ([
-          [2, false],
-          [1, true],
-        ] as const)
-      : trlOnGpu)
-      run(`trl, ${batch} at a time${recompute ? ", recomputed" : ""}`, trl, "trl_side.py", {
-        batch,
-        recompute,
-      });
+    for (const each of sides.theirs)
+      run(`trl, ${each.batch} at a time${each.recompute ? ", recomputed" : ""}`, trl, "trl_side.py", each);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

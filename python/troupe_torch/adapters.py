@@ -39,10 +39,10 @@ class Pair(nn.Module):
         """The layer's result with the adapter's part. @param rows those that have it; None: all"""
         dtype = inputs.dtype
         low = F.linear(inputs, self.a.to(dtype))
-        if rows is not None:
-            low = torch.where(rows.view(-1, *[1] * (low.dim() - 1)), low, 0)
         found = torch.addmm(result.flatten(0, -2), low.flatten(0, -2), self.b.to(dtype).t(), alpha=self.scale)
-        return found.view(result.shape)
+        found = found.view(result.shape)
+        # Not before: an adapter that diverged would leave no number in the rows of others.
+        return found if rows is None else torch.where(rows.view(-1, *[1] * (result.dim() - 1)), found, result)
 
 
 class AdaptedLinear(nn.Module):

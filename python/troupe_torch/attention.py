@@ -180,7 +180,7 @@ class Packed:
             found = _bounded(*own, group.mask(window) if mask is None else mask, rule)
         else:
             shares = own[0].shape[1] // own[1].shape[1]
-            if shares > 1 and query.is_cuda and not (plain and query.dtype == torch.bfloat16):
+            if shares > 1 and attends_at_once(query.device) and not (plain and query.dtype == torch.bfloat16):
                 # Only the kernel of flash attention shares heads there; the others would make way for one that keeps all scores.
                 own = [own[0], *(each.repeat_interleave(shares, 1) for each in own[1:])]
                 shares = 1
@@ -235,6 +235,11 @@ def _bounded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, rule: Rule
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).to(value.dtype) @ value
 
 
+def attends_at_once(device: torch.device) -> bool:
+    """Whether a token attends to its row in one kernel. On a processor this would depend on how long the longest row is."""
+    return device.type == "cuda"
+
+
 class Rows:
     """
     Keys and values of a fixed number of sequences, one row each. Every product has the same shape whatever the other rows
@@ -253,6 +258,8 @@ class Rows:
         self._values: dict[int, Tensor] = {}
         self._lengths: Tensor | None = None
         self._longest = 0
+        #: By window, for one pass.
+        self._masks: dict[int | None, Tensor] = {}
         #: Bytes of a token's keys and values, of all layers.
         self._of_token = 0
 
@@ -303,8 +310,7 @@ class Rows:
 
     def advance(self, lengths: Tensor, longest: int) -> None:
         """The next pass adds one token to each row, after so many, for which there is room. @param longest the most of them"""
-        self._lengths, self._longest = lengths, longest + 1
-        self._masks: dict[int | None, Tensor] = {}
+        self._lengths, self._longest, self._masks = lengths, longest, {}
 
     def _mask(self, window: int | None, width: int, like: Tensor) -> Tensor:
         """What is added to scores, the same for all layers with this window."""
@@ -321,21 +327,28 @@ class Rows:
         rows = torch.arange(self.rows, device=query.device)
         keys[rows, :, lengths] = key[:, :, 0]
         values[rows, :, lengths] = value[:, :, 0]
-        heads = keys.shape[1]
-        if query.is_cuda and rule.softcap is None:
-            # One kernel, which goes through the keys of a row in order: what is masked at their end adds exact zeros, too.
-            width = self.block * self.blocks_of(self._longest - 1)
-            found = F.scaled_dot_product_attention(
-                query.reshape(self.rows, heads, -1, query.shape[-1]),
-                keys[:, :, :width],
-                values[:, :, :width],
-                attn_mask=self._mask(rule.window, width, query),
-                scale=rule.scaling,
-            )
-            return found.reshape(*query.shape[:-1], -1)
+        if attends_at_once(query.device) and rule.softcap is None:
+            return self._at_once(query, keys, values, rule)
+        return self._in_blocks(query, keys, values, rule)
+
+    def _at_once(self, query: Tensor, keys: Tensor, values: Tensor, rule: Rule) -> Tensor:
+        """One kernel, which goes through the keys of a row in order: what is masked at their end adds exact zeros, too."""
+        width = self.block * self.blocks_of(self._longest)
+        found = F.scaled_dot_product_attention(
+            query.reshape(self.rows, keys.shape[1], -1, query.shape[-1]),
+            keys[:, :, :width],
+            values[:, :, :width],
+            attn_mask=self._mask(rule.window, width, query),
+            scale=rule.scaling,
+        )
+        return found.reshape(*query.shape[:-1], -1)
+
+    def _in_blocks(self, query: Tensor, keys: Tensor, values: Tensor, rule: Rule) -> Tensor:
+        lengths, heads = self._lengths, keys.shape[1]
+        assert lengths is not None
         grouped = query.reshape(self.rows * heads, -1, query.shape[-1])
         scores, contents = [], []
-        for at in range(0, self._longest, self.block):
+        for at in range(0, self._longest + 1, self.block):
             block_keys, block_values = (each[:, :, at : at + self.block].flatten(0, 1) for each in (keys, values))
             scores.append((grouped @ block_keys.transpose(1, 2)).float() * rule.scaling)
             contents.append(block_values)

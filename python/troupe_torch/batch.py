@@ -6,7 +6,9 @@ on CUDA a step is recorded as a graph, whose kernels start together.
 from __future__ import annotations
 
 import sys
-from typing import Any, Hashable, Sequence
+from functools import cache, partial
+from typing import Any, Callable, Hashable, Sequence
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
@@ -17,12 +19,15 @@ from .choosing import chosen_of_all, drawn_dtype
 from .model import Model
 from .passes import Settings
 
+#: Scores, and what is chosen of them.
+Results = tuple[Tensor, Tensor]
+
+#: Those whose steps cannot be recorded.
+_unrecorded: WeakSet[Model] = WeakSet()
+
 
 class Step:
-    """@param rows keys and values of the batch"""
-
-    #: Whether steps can be recorded, as far as is known.
-    records = True
+    """Gives each row of a batch its next token. @param rows keys and values of the batch"""
 
     def __init__(self, model: Model, rows: Rows, settings: Settings) -> None:
         self._model = model
@@ -32,10 +37,8 @@ class Step:
         # which of the step's adapters it has.
         self._inputs = torch.zeros(3, rows.rows, dtype=torch.long, device=model.device)
         self._drawn = torch.zeros(2, rows.rows, dtype=drawn_dtype(model.device), device=model.device)
-        self._is_on_cuda = model.device.type == "cuda"
-        self._graphs: dict[Hashable, tuple[Any, tuple[Tensor, Tensor]] | None] = {}
-        # Graphs share what they need in between: only one runs at a time.
-        self._pool = torch.cuda.graph_pool_handle() if self._is_on_cuda else None
+        #: By what differs between steps. None: it ran once, and is recorded the next time.
+        self._replays: dict[Hashable, Callable[[], Results] | None] = {}
         self._capacity = 0
 
     @torch.no_grad()
@@ -53,12 +56,12 @@ class Step:
         self._inputs.copy_(torch.tensor([tokens, lengths, [places[each] for each in adapters]]))
         self._drawn.copy_(drawn)
         names = [name for name, _ in present]
-        if not (self._is_on_cuda and Step.records):
+        if not is_recorded(self._model.device) or self._model in _unrecorded:
             return self._scores(names, longest), None
         if self._rows.capacity != self._capacity:
             # They would read where the keys were.
-            self._capacity, self._graphs = self._rows.capacity, {}
-        return self._replayed((*present, self._rows.blocks_of(longest)), names, longest)
+            self._capacity, self._replays = self._rows.capacity, {}
+        return self._replayed((*present, self._rows.blocks_of(longest)), partial(self._compute, names, longest))
 
     def _scores(self, names: list[str], longest: int) -> Tensor:
         tokens, lengths, own = self._inputs
@@ -71,40 +74,65 @@ class Step:
         with adapted(active), laid_out(self._rows), self._settings.casting(self._model):
             return self._model.scores(self._model.states(tokens[:, None], lengths[:, None])[:, 0])
 
-    def _compute(self, names: list[str], longest: int) -> tuple[Tensor, Tensor]:
+    def _compute(self, names: list[str], longest: int) -> Results:
         scores = self._scores(names, longest)
         return scores, chosen_of_all(scores, self._drawn)
 
-    def _replayed(self, key: Hashable, names: list[str], longest: int) -> tuple[Tensor, Tensor]:
+    def _replayed(self, key: Hashable, compute: Callable[[], Results]) -> Results:
         """The first step of a kind runs as it is, which also makes ready what kernels need; the second is recorded."""
-        if key not in self._graphs:
-            self._graphs[key] = None
-            return self._compute(names, longest)
-        recorded = self._graphs[key]
-        if recorded is None:
-            graph = torch.cuda.CUDAGraph()
+        if key not in self._replays:
+            self._replays[key] = None
+            return compute()
+        replay = self._replays[key]
+        if replay is None:
             try:
-                recorded = self._graphs[key] = (graph, self._recorded(graph, names, longest))
+                replay = self._replays[key] = recorded(self._model.device, compute)
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                Step.records = False
+                _unrecorded.add(self._model)
                 said = next(iter(str(error).splitlines()), "")
                 print(f"troupe: sampling is slower, because its steps cannot be recorded: {said}", file=sys.stderr)
-                return self._compute(names, longest)
-        graph, results = recorded
+                return compute()
+        return replay()
+
+
+def is_recorded(device: torch.device) -> bool:
+    return device.type == "cuda"
+
+
+def recorded(device: torch.device, compute: Callable[[], Results]) -> Callable[[], Results]:
+    """
+    Computes the same again, with what is then in the tensors that it read.
+    @throws RuntimeError if it waits for the GPU, or copies to it
+    """
+    stream, pool, _ = _recorder(device)
+    graph = torch.cuda.CUDAGraph()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        graph.capture_begin(pool, capture_error_mode="thread_local")
+        try:
+            results = compute()
+        finally:
+            graph.capture_end()
+    torch.cuda.current_stream().wait_stream(stream)
+
+    def replay() -> Results:
         graph.replay()
         return results
 
-    def _recorded(self, graph: Any, names: list[str], longest: int) -> tuple[Tensor, Tensor]:
-        """`torch.cuda.graph` does the same, and gives back unused memory each time, which takes longer than all of this."""
-        stream = torch.cuda.Stream(self._model.device)
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            graph.capture_begin(self._pool, capture_error_mode="thread_local")
-            try:
-                results = self._compute(names, longest)
-            finally:
-                graph.capture_end()
-        torch.cuda.current_stream().wait_stream(stream)
-        return results
+    return replay
+
+
+@cache
+def _recorder(device: torch.device) -> tuple[Any, Any, Any]:
+    """
+    A stream and a pool for all graphs, of which one runs at a time: only graphs with both share memory. The first graph
+    computes nothing, but keeps the pool, which would take no others once all of its graphs are gone.
+    """
+    stream, pool, first = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(stream):
+        first.capture_begin(pool, capture_error_mode="thread_local")
+        torch.zeros(1, device=device)
+        first.capture_end()
+    return stream, pool, first

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Sequence as Several
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import request
+from .request import Request, Sequence
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -34,17 +34,13 @@ def uniform(seeds: np.ndarray, sequences: np.ndarray, tokens: np.ndarray) -> np.
     return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-#: What is drawn for a row.
-TEMPERATURE, DRAW = range(2)
-
-
 def drawn_dtype(device: torch.device) -> torch.dtype:
     """Apple's GPU has no float64."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def drawn_for(sequences: Sequence[request.Sequence | None], device: torch.device) -> Tensor:
-    """[2, rows] on the processor, which a row without a sequence has, too."""
+def drawn_for(sequences: Several[Sequence | None], device: torch.device) -> Tensor:
+    """[2, rows] on the processor: temperature and draw, also of rows without a sequence."""
     requests = [each.request if each else None for each in sequences]
     places = (
         [each.seed if each else 0 for each in requests],
@@ -61,24 +57,19 @@ def drawn_for(sequences: Sequence[request.Sequence | None], device: torch.device
 
 
 @torch.no_grad()
-def choose(scores: Tensor, sequences: list[request.Sequence]) -> list[tuple[int, float, float]]:
+def choose(scores: Tensor, sequences: list[Sequence]) -> list[tuple[int, float, float]]:
     """The next token of each sequence, from its row of scores, its log-probability and the entropy, at temperature 1."""
     drawn = drawn_for(sequences, scores.device)
-    chosen = chosen_of_all(scores, drawn.to(scores.device), greedy=bool((drawn[TEMPERATURE] == 0).any()))
-    return chosen_of_some(scores, drawn, chosen, sequences)
+    return chosen_of_some(scores, drawn, chosen_of_all(scores, drawn.to(scores.device)), sequences)
 
 
-def chosen_of_all(scores: Tensor, drawn: Tensor, greedy: bool = True) -> Tensor:
-    """
-    [3, rows]: token, log-probability, entropy; as if all tokens could be drawn. Nothing in it waits for a GPU.
-    @param greedy whether a temperature may be 0
-    """
+def chosen_of_all(scores: Tensor, drawn: Tensor) -> Tensor:
+    """[3, rows]: token, log-probability, entropy; as if all tokens could be drawn. Nothing in it waits for a GPU."""
     logprobs = scores.log_softmax(-1)
     temperature, draws = drawn
     is_greedy = temperature == 0
     tokens = _walk(_shares(scores, torch.where(is_greedy, 1, temperature)), draws)
-    if greedy:
-        tokens = torch.where(is_greedy, scores.argmax(-1), tokens)
+    tokens = torch.where(is_greedy, scores.argmax(-1), tokens)
     own = logprobs.gather(1, tokens[:, None])[:, 0]
     # A token without a share has the logarithm −∞, and 0·(−∞) would be no number.
     entropies = -(logprobs.exp() * logprobs.clamp(min=torch.finfo(logprobs.dtype).min)).sum(-1)
@@ -86,7 +77,7 @@ def chosen_of_all(scores: Tensor, drawn: Tensor, greedy: bool = True) -> Tensor:
 
 
 def chosen_of_some(
-    scores: Tensor, drawn: Tensor, chosen: Tensor, sequences: Sequence[request.Sequence | None]
+    scores: Tensor, drawn: Tensor, chosen: Tensor, sequences: Several[Sequence | None]
 ) -> list[tuple[int, float, float]]:
     """
     With those sequences drawn again of which only the most probable tokens may be.
@@ -114,7 +105,7 @@ def _is_filtered(request: Request, vocabulary: int) -> bool:
 
 
 #: Numbers that are added at a time.
-TERMS = 64
+TERMS = 128
 
 
 def _walk(shares: Tensor, draws: Tensor, reach: bool = False) -> Tensor:
@@ -146,7 +137,7 @@ def _walk(shares: Tensor, draws: Tensor, reach: bool = False) -> Tensor:
     return token
 
 
-def _walk_best(shares: Tensor, draws: Tensor, requests: list[request.Request]) -> Tensor:
+def _walk_best(shares: Tensor, draws: Tensor, requests: list[Request]) -> Tensor:
     """Among the most probable ones: those of equal share in the order of their ids."""
     best = shares.sort(dim=-1, descending=True, stable=True)
     size = shares.shape[1]

@@ -33,8 +33,13 @@ def _shape(request: Request) -> tuple[int, int]:
     """
     length, model = len(request.prompt), request.policy.model
     wide = min(padded(length), model.max_length)
-    together = TOGETHER // wide if model.device.type != "cpu" else 0
+    together = TOGETHER // wide if are_together(model.device) else 0
     return (together, wide) if together > 1 else (1, length)
+
+
+def are_together(device: torch.device) -> bool:
+    """Whether short prompts are computed together."""
+    return device.type != "cpu"
 
 
 @dataclass(eq=False)
@@ -152,15 +157,16 @@ class Sampler:
         if not batches:
             return True
         most = len(request.prompt) + request.most - 1
-        new = self._empty(request.policy.model, batches)
-        return any(each.free and self._fits(each, most) for each in [*batches, new])
+        model = request.policy.model
+        if any(each.free and self._fits(model, each.rows, most) for each in batches):
+            return True
+        return self._fits(model, batches[0].rows.empty(), most)
 
     def _alike(self) -> list[Request]:
         """The next request, and those whose prompts can be computed with its own."""
         first = self._requests[0]
         shape = _shape(first)
-        found = [each for each in self._requests if each.policy is first.policy and _shape(each) == shape][: shape[0]]
-        return found
+        return [each for each in self._requests if each.policy is first.policy and _shape(each) == shape][: shape[0]]
 
     def _start(self, requests: list[Request]) -> list[Waiting]:
         """Computes prompts, and the first token of each sequence."""
@@ -194,11 +200,12 @@ class Sampler:
         batches = self._batches.setdefault(model, [])
         most = waiting.most
         while waiting.sequences:
-            batch = next((each for each in batches if each.free and self._fits(each, most)), None)
+            batch = next((each for each in batches if each.free and self._fits(model, each.rows, most)), None)
             if batch is None:
-                batch = self._empty(model, batches)
-                if not self._fits(batch, most):
+                rows = batches[0].rows.empty() if batches else Rows(self.rows)
+                if not self._fits(model, rows, most):
                     return False
+                batch = Batch(model, rows, Step(model, rows, self._settings), [None] * self.rows)
                 batches.append(batch)
             batch.rows.most = max(batch.rows.most, most)
             taken = batch.free[: len(waiting.sequences)]
@@ -208,17 +215,12 @@ class Sampler:
             batch.most_bytes = batch.rows.most_bytes(most)
         return True
 
-    def _empty(self, model: Model, others: list[Batch]) -> Batch:
-        rows = others[0].rows.empty() if others else Rows(self.rows)
-        return Batch(model, rows, Step(model, rows, self._settings), [None] * self.rows)
-
-    def _fits(self, batch: Batch, most: int) -> bool:
-        """Whether there is room for all batches at their longest, once this one has a sequence of so many tokens."""
-        others = [each for batches in self._batches.values() for each in batches if each is not batch]
-        if all(each.model is not batch.model for each in others):
+    def _fits(self, model: Model, rows: Rows, most: int) -> bool:
+        """Whether there is room for all batches at their longest, once these rows have a sequence of so many tokens."""
+        others = [each for batches in self._batches.values() for each in batches if each.rows is not rows]
+        if all(each.model is not model for each in others):
             return True
-        needed = batch.rows.most_bytes(most)
-        return needed + sum(each.most_bytes for each in others) <= self.most
+        return rows.most_bytes(most) + sum(each.most_bytes for each in others) <= self.most
 
     @property
     def bytes(self) -> int:

@@ -69,7 +69,7 @@ class Worker:
             writer.write({"id": 0, "error": {"code": error.code, "message": str(error), "fix": error.fix}})
             sys.exit(1)
         if self._device.type == "cuda":
-            # It would be prepared anew for each length.
+            # cuDNN's attention would be prepared anew for each length.
             torch.backends.cuda.enable_cudnn_sdp(False)
         if options["deterministic"]:
             torch.use_deterministic_algorithms(True)

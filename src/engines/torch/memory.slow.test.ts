@@ -45,24 +45,38 @@ async function startHoarding(left: number): Promise<{ end(): void }> {
   return { end: () => hoarder.stdin.end() };
 }
 
+/** A policy before and after a pass over too many continuations, with little memory, and what the pass said. */
+async function passed(
+  engine: TorchEngine,
+  continuations: number,
+  take: () => Promise<() => void>,
+): Promise<{ before: object; problem: string; after: object }> {
+  await engine.createPolicy({ name: "p", model: await makeModel(temporaryFolder(), "model") });
+  await engine.forwardBackward([datum(2)], { type: "cross_entropy" });
+  const read = async (): Promise<Float32Array[]> => [
+    await engine.readTensor("p", "weight", weight),
+    await engine.readTensor("p", "gradient", weight),
+  ];
+  const before = await read();
+  const giveBack = await take();
+  const problem = await failure("no_memory", () =>
+    engine.forwardBackward([datum(continuations)], { type: "cross_entropy" }),
+  );
+  giveBack();
+  return { before, problem, after: await read() };
+}
+
+const says = /changed nothing: lower engine\.trunkTokens/;
+
 describe.skipIf(python === undefined || device !== "cuda")("without memory of a GPU", () => {
   it("a pass changes nothing, and says what to lower", async () => {
-    const model = await makeModel(temporaryFolder(), "model");
     const engine = engineWith({ trunkTokens: 2_000_000, headTokens: 1_000_000 });
-    await engine.createPolicy({ name: "p", model });
-    await engine.forwardBackward([datum(2)], { type: "cross_entropy" });
-    const read = async (): Promise<Float32Array[]> => [
-      await engine.readTensor("p", "weight", weight),
-      await engine.readTensor("p", "gradient", weight),
-    ];
-    const before = await read();
-    const hoarder = await startHoarding(2 ** 26);
-    const problem = await failure("no_memory", () =>
-      engine.forwardBackward([datum(40_000)], { type: "cross_entropy" }),
-    );
-    hoarder.end();
-    expect(problem).toMatch(/changed nothing: lower engine\.trunkTokens/);
-    expect(await read()).toEqual(before);
+    const { before, problem, after } = await passed(engine, 40_000, async () => {
+      const hoarder = await startHoarding(2 ** 26);
+      return () => hoarder.end();
+    });
+    expect(problem).toMatch(says);
+    expect(after).toEqual(before);
     await engine.close();
   });
 });
@@ -71,8 +85,7 @@ describe.skipIf(python === undefined || process.platform !== "linux" || device !
   "without memory",
   () => {
     it("a pass changes nothing, and says what to lower", async () => {
-      const model = await makeModel(temporaryFolder(), "model");
-      let pid = 0;
+      let [pid, own] = [0, 0];
       const engine = new TorchEngine(
         new LastingWorker(() => {
           const worker = startWorker({ trunkTokens: 200_000 });
@@ -80,20 +93,13 @@ describe.skipIf(python === undefined || process.platform !== "linux" || device !
           return worker;
         }),
       );
-      await engine.createPolicy({ name: "p", model });
-      await engine.forwardBackward([datum(2)], { type: "cross_entropy" });
-      const read = async (): Promise<Float32Array[]> => [
-        await engine.readTensor("p", "weight", weight),
-        await engine.readTensor("p", "gradient", weight),
-      ];
-      const [before, own] = [await read(), pid];
-      limit(pid, sizeOf(pid) + 2 ** 22);
-      const problem = await failure("no_memory", () =>
-        engine.forwardBackward([datum(20_000)], { type: "cross_entropy" }),
-      );
-      expect(problem).toMatch(/changed nothing: lower engine\.trunkTokens/);
-      limit(pid, "unlimited");
-      expect(await read()).toEqual(before);
+      const { before, problem, after } = await passed(engine, 20_000, () => {
+        own = pid;
+        limit(pid, sizeOf(pid) + 2 ** 22);
+        return Promise.resolve(() => limit(pid, "unlimited"));
+      });
+      expect(problem).toMatch(says);
+      expect(after).toEqual(before);
       expect(pid).toBe(own);
       await engine.close();
     });

@@ -43,10 +43,11 @@ export interface Calibration extends NeededMemory {
 
 /** How a rate is measured. */
 export interface Effort {
-  /** For all measurements but one, which may take longer. */
+  /** For all measurements but the first, which is repeated if it was as quick: a GPU loads in it what it computes with. */
   readonly seconds: number;
-  /** Tokens of the first measurement, and of a sampled reply. */
+  /** Tokens of the first measurement. */
   readonly fewest: number;
+  /** Tokens of each reply in the first measurement of sampling. */
   readonly shortest: number;
 }
 
@@ -94,7 +95,7 @@ async function measure(
   const effort = needed.deviceMemory === null ? ofProcessor : ofGpu;
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
-  const update = await secondsOfUpdate(engine, examples);
+  const update = await secondsOfUpdate(engine, examples, effort);
   const rate = async (what: string, isNeeded: boolean, find: () => Promise<Rate>): Promise<Rate> => {
     if (!isNeeded) return unmeasured;
     const found = await find();
@@ -152,13 +153,17 @@ function sampleOf(all: readonly Rate[]): Calibration["measured"] {
 const adam = { learningRate: 1e-6, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
 
 /** The second of two updates, unless it would take long: the first also allocates moments. */
-async function secondsOfUpdate(engine: Engine, examples: readonly (readonly Datum[])[]): Promise<number> {
+async function secondsOfUpdate(
+  engine: Engine,
+  examples: readonly (readonly Datum[])[],
+  { seconds }: Effort,
+): Promise<number> {
   const update = async () => {
     for (const policy of new Set(examples.flat().map((datum) => datum.policy)))
       await engine.optimStep(policy, adam);
   };
   const first = await secondsOf(update);
-  if (first > mostToRepeat) return first;
+  if (first > seconds) return first;
   await forwardBackward(engine, portionOf(examples, 1));
   return secondsOf(update);
 }
@@ -223,23 +228,23 @@ export async function measureDecoding(
   data: readonly Datum[],
   promptRate: number,
   work: (data: readonly Datum[]) => Promise<number>,
-  { seconds, shortest: least }: Pick<Effort, "seconds" | "shortest">,
+  effort: Pick<Effort, "seconds" | "shortest">,
 ): Promise<Rate> {
   const policies = [...Map.groupBy(data, ({ policy }) => policy).values()];
   const longest = Math.max(
     ...data.flatMap(({ continuations }) => continuations.map(({ tokens }) => tokens.length)),
   );
-  const promptTokens = Math.max(1, Math.floor((promptRate * seconds) / 4 / data.length));
+  const promptTokens = Math.max(1, Math.floor((promptRate * effort.seconds) / 4 / data.length));
   const sequences = sum(data.map(({ continuations }) => continuations.length));
   const secondsWith = (length: number) =>
     secondsOf(async () => {
       for (const own of policies) await work(own.map((datum) => cut(datum, promptTokens, length)));
     });
-  const shortest = Math.min(longest, least);
-  if ((await secondsWith(1)) <= mostToRepeat) await secondsWith(shortest);
+  const shortest = Math.min(longest, effort.shortest);
+  if ((await secondsWith(1)) <= effort.seconds) await secondsWith(shortest);
   const first = await secondsWith(1);
   const rates: number[] = [];
-  let [left, length] = [seconds, shortest];
+  let [left, length] = [effort.seconds, shortest];
   for (;;) {
     const taken = await secondsWith(length);
     const steps = length - 1;
@@ -263,8 +268,6 @@ function cut({ policy, prompt, continuations }: Datum, promptTokens: number, tok
   };
 }
 
-/** Seconds that the first may take to be repeated: it allocates memory, and a GPU loads what it computes with. */
-const mostToRepeat = 10;
 /** Each measurement is at most this many times as large as the one before it. */
 const growth = 4;
 
@@ -284,7 +287,7 @@ export async function measureRate(
     const portion = portionOf(tasks, size);
     let done = 0;
     const taken = await secondsOf(async () => void (done = await work(portion)));
-    const isRepeated = isFirst && taken <= mostToRepeat;
+    const isRepeated = isFirst && taken <= seconds;
     isFirst = false;
     if (isRepeated) continue;
     rates.push(done / taken);
