@@ -4,6 +4,8 @@
 // A row's sum does not depend on other rows: tiles accumulate each row separately, and the blocks of k are those of
 // tile_products.h.
 #pragma once
+#include <utility>
+
 #include "amx_tiles.h"
 #include "bf16_avx512.h"
 #include "tile_products.h"
@@ -80,6 +82,53 @@ struct AmxProducts {
       });
   }
 
+  template <int Panel>
+  static void add_panel(const uint32_t* b) {
+    Tiles::template load<7>(b, panel * 4);
+    Tiles::template multiply_add<2 * Panel, 6, 7>();
+    Tiles::template load<7>(b + 16, panel * 4);
+    Tiles::template multiply_add<2 * Panel + 1, 6, 7>();
+  }
+
+  // Few rows, and several panels side by side: memory gives more weights at a time from several places.
+  static constexpr int low_rows = 4, low_panels = 3;
+  template <int... Panel>
+  static void run_low(const Block& t, int rows, std::integer_sequence<int, Panel...>) {
+    constexpr int width = low_panels * panel;
+    float sums[low_rows * width] __attribute__((aligned(64)));
+    (Tiles::template zero<2 * Panel>(), ...);
+    (Tiles::template zero<2 * Panel + 1>(), ...);
+    for (int s = 0; s < t.steps; s += amx_steps) {
+      Tiles::template load<6>(t.a + s, t.a_row * 4);
+      (add_panel<Panel>(t.b + Panel * t.b_panel + s * panel), ...);
+    }
+    (Tiles::template store<2 * Panel>(sums + Panel * panel, width * 4), ...);
+    (Tiles::template store<2 * Panel + 1>(sums + Panel * panel + 16, width * 4), ...);
+    for (int r = 0; r < rows; ++r)
+      for_each_vector(t.columns, [&](size_t i, auto get, auto put) {
+        float* c = t.c + r * t.c_row + i;
+        const Vector sum = load(sums + r * width + i);
+        put(c, t.into == Into::add ? get(c) + sum : sum);
+      });
+  }
+
+  static void sweep_low(const Block& start, int first, int rows, Range columns) {
+    Tiles::configure(TileConfiguration(rows));
+    for (int column = columns.begin; column < columns.end;) {
+      const int left = columns.end - column, panels = left > (low_panels - 1) * panel ? low_panels : 1;
+      Block t = start;
+      t.a += first * t.a_row;
+      t.b += column / panel * t.b_panel;
+      t.c += first * t.c_row + column;
+      t.columns = smaller(left, panels * panel);
+      if (panels == 1)
+        run_low(t, rows, std::integer_sequence<int, 0>());
+      else
+        run_low(t, rows, std::make_integer_sequence<int, low_panels>());
+      column += panels * panel;
+    }
+  }
+
   static void configure(int rows) {
     Tiles::configure(TileConfiguration(rows < 16 ? rows : 16, rows > 16 ? rows - 16 : 0));
   }
@@ -102,6 +151,7 @@ struct AmxProducts {
         for (int first = 0; first < whole; first += amx_rows) run(first, amx_rows, column);
     }
     if (whole == rows) return;
+    if (rows - whole <= low_rows) return sweep_low(start, whole, rows - whole, columns);
     configure(rows - whole);
     for (int column = columns.begin; column < columns.end; column += panel) run(whole, rows - whole, column);
   }

@@ -1,6 +1,9 @@
 // Eight 1 KB tiles of up to 16 rows × 64 bytes, as in AMX: in hardware, or emulated bit by bit for tests on other
-// machines. The roles: 0–3 sums (top left, top right, bottom left, bottom right), 4–5 rows of A, 6–7 panels of B.
+// machines. The roles: 0–3 sums (top left, top right, bottom left, bottom right), 4–5 rows of A, 6–7 panels of B. Of a low
+// product: 0–5 sums of three panels, 6 rows of A, 7 a panel of B.
 #pragma once
+#include <initializer_list>
+
 #include "vector.h"
 
 namespace troupe::TROUPE_ISA {
@@ -10,8 +13,13 @@ struct TileConfiguration {
   uint16_t row_bytes[16] = {};
   uint8_t rows[16] = {};
   // Sums and A have as many rows as the product's top and bottom half, B always 16 steps.
-  TileConfiguration(int top, int bottom) {
-    const int heights[8] = {top, top, bottom, bottom, top, bottom, 16, 16};
+  TileConfiguration(int top, int bottom) : TileConfiguration({top, top, bottom, bottom, top, bottom, 16, 16}) {}
+  // Six sums, A, and a panel of B.
+  explicit TileConfiguration(int low) : TileConfiguration({low, low, low, low, low, low, low, 16}) {}
+
+ private:
+  explicit TileConfiguration(std::initializer_list<int> all) {
+    const int* heights = all.begin();
     for (int i = 0; i < 8; ++i) {
       rows[i] = static_cast<uint8_t>(heights[i]);
       row_bytes[i] = heights[i] > 0 ? 64 : 0;

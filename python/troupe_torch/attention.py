@@ -288,7 +288,8 @@ class Rows:
             if layer not in self._keys:
                 shape = (self.rows, key.shape[1], self.capacity, key.shape[3])
                 self._keys[layer], self._values[layer] = key.new_zeros(shape), value.new_zeros(*shape[:3], value.shape[3])
-        places = torch.tensor(rows, device=next(iter(self._keys.values())).device)
+        # A model that was not asked for its attention has captured nothing.
+        places = torch.tensor(rows, device=next((key.device for key, _ in captured.values()), None))
         for layer, (key, value) in captured.items():
             self._keys[layer][places, :, : end - start] = key[0, :, start:end]
             self._values[layer][places, :, : end - start] = value[0, :, start:end]
