@@ -3,7 +3,8 @@ Samples of a model as they are computed on a processor, and as on a GPU: several
 steps that are recorded. In the place of a graph is what it would do: the same work on tensors that must not have moved.
 
 as_on_gpu.py MODEL prints JSON: the largest difference of a log-probability, the number of tokens and of different ones, of
-prompts that were computed with others, and of steps that were repeated from a record.
+prompts that were computed with others, and of steps that were repeated from a record; and what two requests are told whose
+prompts find no memory.
 """
 
 import json
@@ -96,4 +97,18 @@ found = sampled()
 pairs = [pair for one, other in zip(expected, found) for pair in zip(one.tokens, other.tokens, strict=True)]
 differences = [abs(a - b) for one, other in zip(expected, found) for a, b in zip(one.logprobs, other.logprobs)]
 different = sum(a != b for a, b in pairs)
-print(json.dumps({"difference": max(differences), "tokens": len(pairs), "different": different, "together": together, "repeated": repeated}))
+
+
+def without_memory(*_):
+    raise MemoryError
+
+
+sampler.Sampler._start = without_memory
+said = []
+held = sampler.Sampler(Settings(4096, 256), 4, 4_000_000_000)
+for header, prompt in zip(headers[:2], prompts):
+    held.submit(request_of(policies[0], header, prompt, np.array([3], np.int32), answer=sys.exit, fail=said.append))
+held.step()
+
+counts = {"tokens": len(pairs), "different": different, "together": together, "repeated": repeated}
+print(json.dumps({"difference": max(differences), **counts, "said": [error.code for error in said], "idle": held.idle}))
