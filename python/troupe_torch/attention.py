@@ -175,9 +175,8 @@ class Packed:
         ]
         window = rule.window if rule.window is not None and rule.window < group.keys.shape[1] else None
         plain = group.plain and window is None
-        mask = None if plain else self._mask(group, window)
         if rule.softcap is not None:
-            found = _bounded(*own, group.mask(window) if mask is None else mask, rule)
+            found = _bounded(*own, self._mask(group, window), rule)
         else:
             shares = own[0].shape[1] // own[1].shape[1]
             if shares > 1 and attends_at_once(query.device) and not (plain and query.dtype == torch.bfloat16):
@@ -185,7 +184,11 @@ class Packed:
                 own = [own[0], *(each.repeat_interleave(shares, 1) for each in own[1:])]
                 shares = 1
             found = F.scaled_dot_product_attention(
-                *own, attn_mask=mask, is_causal=plain, scale=rule.scaling, enable_gqa=shares > 1
+                *own,
+                attn_mask=None if plain else self._mask(group, window),
+                is_causal=plain,
+                scale=rule.scaling,
+                enable_gqa=shares > 1,
             )
         return found.transpose(1, 2)[group.present]
 

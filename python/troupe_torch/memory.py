@@ -10,7 +10,7 @@ import torch
 from .model import Model
 from .passes import Settings
 from .policy import Policy
-from .sampler import TOGETHER, Sampler
+from .sampler import TOGETHER, Sampler, are_together
 from .vllm_sampler import VllmSampler
 
 #: Numbers of a layer that are kept for its gradient, for each number that its linear layers give: themselves, those
@@ -66,7 +66,7 @@ def _of_sampling(models: list[Model], sampler: Sampler, longest: int, sequences:
     batches = [_of_batch(model, sampler.rows, longest) for model in models]
     largest = max(batches)
     wanted = largest * max(len(models), -(-sequences // sampler.rows))
-    together = longest if models[0].device.type == "cpu" else max(longest, TOGETHER)
+    together = max(longest, TOGETHER) if are_together(models[0].device) else longest
     cache = max(sum(batches), min(wanted, sampler.most // largest * largest))
     cache += max(_of_batch(model, 1, together) for model in models)
     # Scores are sorted and summed in float64.
