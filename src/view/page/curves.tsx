@@ -62,6 +62,8 @@ function useCurves(runs: readonly RunLine[]): {
   const first = useAnswer<Curves>(pathOfRun(runs[0]?.run ?? "", "/curves"));
   const key = JSON.stringify(runs.map(({ run, step }) => [run, step]));
   useEffect(() => {
+    // All curves are drawn at once, when the last ones have come.
+    if (first.data === undefined && first.problem === undefined) return undefined;
     let isCurrent = true;
     const load = async (line: RunLine) => ({
       line,
@@ -72,7 +74,7 @@ function useCurves(runs: readonly RunLine[]): {
       (error: unknown) => isCurrent && setProblem((error as Error).message),
     );
     return () => (isCurrent = false);
-  }, [key, first.data]);
+  }, [key, first.data, first.problem]);
   return { shown, problem };
 }
 
