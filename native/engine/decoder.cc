@@ -10,8 +10,9 @@ namespace troupe {
 namespace {
 
 // What blocks of a layer have in common.
-AttentionBlock attention_block(const ModelConfig& config, int layer) {
+AttentionBlock attention_block(const Machine& machine, const ModelConfig& config, int layer) {
   AttentionBlock block;
+  block.narrow = machine.narrow_keys();
   block.head_dim = config.head_dim;
   block.scale = 1.0f / std::sqrt(config.query_scalar);
   block.window = config.windows[layer];
@@ -103,7 +104,7 @@ void Decoder::attend_prompt(const Model& model, const PromptRows& rows, int laye
     const float* k = qkv + static_cast<size_t>(row) * shape.qkv + shape.q + kv_head * head_dim;
     rows.prompt->cache.write(layer, kv_head, first + row, k, k + shape.kv);
   }
-  AttentionBlock block = attention_block(config, layer);
+  AttentionBlock block = attention_block(machine_, config, layer);
   block.queries = rows.span.rows;
   block.q_stride = shape.qkv;
   block.out_stride = shape.q;
@@ -177,7 +178,7 @@ void Decoder::attend_group(const Model& model, const std::vector<Sequence*>& seq
     float* qkv = activations.qkv.data() + static_cast<size_t>(row) * model.shape.qkv;
     const float* k = qkv + model.shape.q + kv_head * head_dim;
     sequence.own->write(layer, kv_head, sequence.cached, k, k + model.shape.kv);
-    AttentionBlock block = attention_block(config, layer);
+    AttentionBlock block = attention_block(machine_, config, layer);
     block.queries = 1;
     block.q_stride = block.out_stride = head_dim;
     block.prefix = sequence.prompt->cache.span(layer, kv_head, sequence.prompt->positions);

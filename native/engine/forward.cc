@@ -55,7 +55,7 @@ void norm_heads(const Pass& pass, const LayerOffsets& at, LayerActivations& laye
                                 config.kv_heads, config.head_dim, config.rms_epsilon);
 }
 
-// Bias, query/key norm and rotation of the rows' heads. k directly follows q, so both rotate in one call.
+// Bias, query/key norm and rotation of the rows' heads. k directly follows q, so both rotate in one call; v follows k.
 void prepare_heads(const Pass& pass, int index) {
   const ModelConfig& config = pass.model.config;
   const Shape& shape = pass.model.shape;
@@ -68,11 +68,16 @@ void prepare_heads(const Pass& pass, int index) {
       if (at.qkv_bias >= 0) pass.machine.kernels.add(qkv, pass.model.parameters.weights() + at.qkv_bias, shape.qkv);
       if (at.q_norm >= 0) norm_heads(pass, at, layer, row);
     }
-    if (rope < 0) return;
-    const RopeTable& table = pass.model.ropes[rope];
-    pass.machine.kernels.rotate(layer.qkv.data() + static_cast<size_t>(begin) * shape.qkv, shape.qkv,
-                                pass.batch.positions.data() + begin, table.cosine(), table.sine(), end - begin,
-                                config.heads + config.kv_heads, config.head_dim, table.turned(), 1.0f);
+    float* first = layer.qkv.data() + static_cast<size_t>(begin) * shape.qkv;
+    if (rope >= 0) {
+      const RopeTable& table = pass.model.ropes[rope];
+      pass.machine.kernels.rotate(first, shape.qkv, pass.batch.positions.data() + begin, table.cosine(), table.sine(),
+                                  end - begin, config.heads + config.kv_heads, config.head_dim, table.turned(), 1.0f);
+    }
+    if (!pass.machine.narrow_keys()) return;
+    for (int row = begin; row < end; row++, first += shape.qkv) {
+      pass.machine.kernels.round_to_bfloat16(first + shape.q, 2 * shape.kv);
+    }
   });
 }
 

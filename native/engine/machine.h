@@ -9,6 +9,8 @@ struct Machine {
   ThreadPool& pool;
   Precision precision;
 
+  // Whether keys and values are rounded to bfloat16, in sampling and in training, and cached as such.
+  bool narrow_keys() const { return precision == Precision::bfloat16 && kernels.bfloat16; }
   void pack(PackedMatrix& to, const float* w, int rows, int cols, bool transpose) const {
     kernels.pack(to, w, rows, cols, transpose, precision, pool);
   }

@@ -71,8 +71,9 @@ size_t bytes_of_sampling(const Machine& machine, const Model& model, const WorkS
   const size_t floats = layer_floats(model) + model.config.hidden + model.shape.q;
   // A prompt's keys and values exist once, and each sequence has its own, in blocks that are half empty on average.
   const size_t positions = work.tokens + 16 * work.sequences;
-  const size_t cache = std::max(KvCache::bytes(model.config, static_cast<int>(work.longest)),
-                                std::min(cache_limit, KvCache::bytes(model.config, static_cast<int>(positions))));
+  const bool narrow = machine.narrow_keys();
+  const size_t cache = std::max(KvCache::bytes(model.config, static_cast<int>(work.longest), narrow),
+                                std::min(cache_limit, KvCache::bytes(model.config, static_cast<int>(positions), narrow)));
   return rows * floats * sizeof(float) + logit_bytes(model.config, work.sequences) + cache +
          attention_bytes(machine, model, static_cast<int>(rows), static_cast<int>(work.longest));
 }

@@ -42,7 +42,7 @@ void sort_by_prompt(std::vector<std::shared_ptr<SampleJob>>& jobs) {
 }  // namespace
 
 Sampler::Sampler(const Machine& machine, size_t cache_limit)
-    : threads_(machine.pool.threads()), pool_(cache_limit), decoder_(machine) {}
+    : threads_(machine.pool.threads()), pool_(cache_limit, machine.narrow_keys()), decoder_(machine) {}
 
 void Sampler::submit(std::shared_ptr<SampleJob> job) { waiting_.push_back(std::move(job)); }
 
@@ -115,6 +115,10 @@ void Sampler::advance(Lane& lane) {
   }
 }
 
+size_t Sampler::cache_bytes(const ModelConfig& config, int capacity) const {
+  return KvCache::bytes(config, capacity, pool_.narrow());
+}
+
 // Whether so many more bytes fit under the limit: kept sequences give way to those that run.
 bool Sampler::make_room(size_t bytes) {
   while (!pool_.fits(bytes)) {
@@ -129,7 +133,7 @@ void Sampler::admit_ready(Lane& lane) {
     Sequence& sequence = *lane.ready.front();
     const int capacity = sequence.job->own_capacity();
     const ModelConfig& config = lane.model->config;
-    if (!make_room(KvCache::bytes(config, capacity)) && !lane.active.empty()) return;
+    if (!make_room(cache_bytes(config, capacity)) && !lane.active.empty()) return;
     sequence.own = std::make_unique<KvCache>(pool_, config, capacity);
     auto place = std::upper_bound(lane.active.begin(), lane.active.end(), lane.ready.front(), [](auto& a, auto& b) {
       return std::less<Adapter*>()(adapter_of(a), adapter_of(b));
@@ -152,8 +156,8 @@ std::vector<std::shared_ptr<SampleJob>> Sampler::take_waiting(const Lane& lane) 
     }
     const ModelConfig& config = lane.model->config;
     const size_t prompt = job.request.prompt.size();
-    const size_t more = KvCache::bytes(config, static_cast<int>(prompt)) +
-                        KvCache::bytes(config, job.own_capacity()) * job.request.count;
+    const size_t more = cache_bytes(config, static_cast<int>(prompt)) +
+                        cache_bytes(config, job.own_capacity()) * job.request.count;
     Prefix prefix = kept_.find(job.policy, job.request.prompt);
     const size_t to_compute = std::max<size_t>(1, prompt - prefix.positions);
     if (!jobs.empty() && (sequences >= lane.most_active || rows + to_compute > prefill_rows)) break;
@@ -218,7 +222,7 @@ void Sampler::keep(Sequence& sequence) noexcept try {
   tokens.insert(tokens.end(), sampled.begin(), sampled.begin() + sequence.cached);
   std::shared_ptr<KvCache> own = std::move(sequence.own);
   const ModelConfig& config = job.policy.model->config;
-  if (own && 2 * KvCache::bytes(config, sequence.cached) <= KvCache::bytes(config, own->capacity())) {
+  if (own && 2 * cache_bytes(config, sequence.cached) <= cache_bytes(config, own->capacity())) {
     auto smaller = std::make_shared<KvCache>(pool_, config, sequence.cached);
     smaller->copy(*own, sequence.cached, 0);
     own = std::move(smaller);

@@ -40,6 +40,7 @@ class Sampler {
   Lane& lane(Model* model);
   void drop_cancelled();
   void advance(Lane& lane);
+  size_t cache_bytes(const ModelConfig& config, int capacity) const;
   bool make_room(size_t bytes);
   void admit_ready(Lane& lane);
   std::vector<std::shared_ptr<SampleJob>> take_waiting(const Lane& lane);

@@ -17,11 +17,12 @@ constexpr int rounded_up(int n, int multiple) { return (n + multiple - 1) / mult
 constexpr int score_pitch(int keys) { return rounded_up(keys, 2 * panel) + 16; }
 
 // C = A·B over B's rows as stored (no packing): b_step apart, `columns` wide.
+template <class Op>
 struct PlainProduct {
   const float* a;
   ptrdiff_t a_row, a_step;
   int rows;
-  const float* b;
+  const typename Op::Stored* b;
   ptrdiff_t b_step;
   int steps;
   float* c;
@@ -30,28 +31,30 @@ struct PlainProduct {
   Into into;
 };
 
-template <int Panels, int Vectors, bool PartialB>
-TROUPE_INLINE void run_plain(const PlainProduct& p, int column, int columns) {
+template <class Op, int Panels, int Vectors, bool PartialB>
+TROUPE_INLINE void run_plain(const PlainProduct<Op>& p, int column, int columns) {
   for_each_tile(p.rows, [&](int first, int height) {
-    tile_function<Float32, Panels, Vectors, PartialB>(height, typename MakeIndices<max_rows>::type{})(
+    tile_function<Op, Panels, Vectors, PartialB>(height, typename MakeIndices<max_rows>::type{})(
         {p.a + first * p.a_row, p.a_row, p.a_step, p.b + column, p.b_step, 0, p.steps,
          p.c + first * p.c_row + column, p.c_row, columns, p.into});
   });
 }
 
-static void plain_product(const PlainProduct& p) {
+template <class Op>
+static void plain_product(const PlainProduct<Op>& p) {
   if (p.steps == 0 && p.into != Into::write) return;
   int column = 0;
   if (p.rows == 1)
     for (; column + 4 * lanes <= p.columns; column += 4 * lanes)
-      run_tile<Float32, 1, 1, 4, false>({p.a, p.a_row, p.a_step, p.b + column, p.b_step, 0, p.steps, p.c + column,
+      run_tile<Op, 1, 1, 4, false>({p.a, p.a_row, p.a_step, p.b + column, p.b_step, 0, p.steps, p.c + column,
                                          p.c_row, 4 * lanes, p.into});
-  for (; column + panel <= p.columns; column += panel) run_plain<1, panel_vectors, false>(p, column, panel);
-  for (; column + lanes <= p.columns; column += lanes) run_plain<1, 1, false>(p, column, lanes);
-  if (column < p.columns) run_plain<1, 1, true>(p, column, p.columns - column);
+  for (; column + panel <= p.columns; column += panel) run_plain<Op, 1, panel_vectors, false>(p, column, panel);
+  for (; column + lanes <= p.columns; column += lanes) run_plain<Op, 1, 1, false>(p, column, lanes);
+  if (column < p.columns) run_plain<Op, 1, 1, true>(p, column, p.columns - column);
 }
 
-static void pack_all_keys(const Keys& keys, bool value, float* to) {
+template <class Op>
+static void pack_all_keys(const Keys<Op>& keys, bool value, float* to) {
   for (int first = 0; first < keys.count(); first += panel)
     pack_key_panel(keys, value, first, to + static_cast<ptrdiff_t>(first) * keys.head_dim);
 }
@@ -77,7 +80,8 @@ static void products_with_keys(int head_dim, const ScoreBand& band, const float*
 }
 
 // q·kᵀ of the forward pass. `packed` holds all keys, or has space for one panel if `on_the_way`.
-static void score(const Keys& keys, const ScoreBand& band, float* packed, bool on_the_way) {
+template <class Op>
+static void score(const Keys<Op>& keys, const ScoreBand& band, float* packed, bool on_the_way) {
   if (band.rows == 1) return score_one(keys, band.a, band.from, band.visible, band.scores);
   for (int first = band.from; first < band.visible; first += panel) {
     float* b = on_the_way ? packed : packed + static_cast<ptrdiff_t>(first) * keys.head_dim;
@@ -127,13 +131,14 @@ TROUPE_INLINE void copy_scaled(const float* from, float* to, float scale, int n)
 }
 
 // Σ_j weights[r][j]·(row j) over the spans' keys or values: the prefix first, then resumed over the own keys.
-static void weighted_rows(const Keys& keys, bool value, const ScoreBand& band, float* out, ptrdiff_t out_row) {
-  const KeySpan &prefix = keys.prefix, &own = keys.own;
+template <class Op>
+static void weighted_rows(const Keys<Op>& keys, bool value, const ScoreBand& band, float* out, ptrdiff_t out_row) {
+  const StoredSpan<Op> &prefix = keys.prefix, &own = keys.own;
   const int before = smaller(prefix.count, band.visible), first = smaller(band.from, before);
-  plain_product({band.scores + first, band.pitch, 1, band.rows, (value ? prefix.v : prefix.k) + first * prefix.stride,
+  plain_product<Op>({band.scores + first, band.pitch, 1, band.rows, (value ? prefix.v : prefix.k) + first * prefix.stride,
                  prefix.stride, before - first, out, out_row, keys.head_dim, Into::write});
   const int skipped = band.from > before ? band.from - before : 0;
-  plain_product({band.scores + before + skipped, band.pitch, 1, band.rows, (value ? own.v : own.k) + skipped * own.stride,
+  plain_product<Op>({band.scores + before + skipped, band.pitch, 1, band.rows, (value ? own.v : own.k) + skipped * own.stride,
                  own.stride, band.visible - before - skipped, out, out_row, keys.head_dim, Into::resume});
 }
 
@@ -148,13 +153,13 @@ static size_t attention_scratch(int queries, int keys, int head_dim) {
 struct AttentionScratch {
   float *scores, *gradients, *queries, *keys, *values;
   int pitch, query_pitch;
-  AttentionScratch(float* base, int band, const Keys& k)
-      : pitch(score_pitch(k.count())), query_pitch(rounded_up(k.head_dim, lanes) + 16) {
+  AttentionScratch(float* base, int band, int count, int head_dim)
+      : pitch(score_pitch(count)), query_pitch(rounded_up(head_dim, lanes) + 16) {
     scores = base;
     gradients = scores + static_cast<ptrdiff_t>(band) * pitch;
     queries = gradients + static_cast<ptrdiff_t>(band) * pitch;
     keys = queries + static_cast<ptrdiff_t>(band) * query_pitch;
-    values = keys + static_cast<ptrdiff_t>(rounded_up(k.count(), panel)) * k.head_dim;
+    values = keys + static_cast<ptrdiff_t>(rounded_up(count, panel)) * head_dim;
   }
 };
 
@@ -163,9 +168,10 @@ TROUPE_INLINE void scale_queries(const AttentionBlock& block, int first, int row
     copy_scaled(block.q + (first + r) * block.q_stride, s.queries + r * s.query_pitch, block.scale, block.head_dim);
 }
 
-static void attention(const AttentionBlock& block, float* scratch) {
-  const Keys keys{block.prefix, block.own, block.head_dim};
-  const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys);
+template <class Op>
+static void attend(const AttentionBlock& block, float* scratch) {
+  const Keys<Op> keys{block.prefix, block.own, block.head_dim};
+  const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys.count(), keys.head_dim);
   const bool on_the_way = block.queries <= max_rows;
   const int hidden = keys.count() - block.queries + 1;  // keys visible to query 0
   if (!on_the_way) pack_all_keys(keys, false, s.keys);
@@ -190,6 +196,10 @@ static void attention(const AttentionBlock& block, float* scratch) {
   });
 }
 
+static void attention(const AttentionBlock& block, float* scratch) {
+  return block.narrow ? attend<Narrow>(block, scratch) : attend<Float32>(block, scratch);
+}
+
 TROUPE_INLINE float dot(const float* a, const float* b, int n) {
   Vector total{};
   for_each_vector(n, [&](size_t i, auto get, auto) { total += get(a + i) * get(b + i); });
@@ -206,17 +216,17 @@ static void add_to_keys(const ScoreBand& weights, int prefix_count, const float*
                         ptrdiff_t prefix_stride, float* own, ptrdiff_t own_stride, int head_dim) {
   const int before = smaller(prefix_count, weights.visible), first = smaller(weights.from, before);
   if (prefix && before > first)
-    plain_product({weights.scores + first, 1, weights.pitch, before - first, rows, stride, weights.rows,
+    plain_product<Float32>({weights.scores + first, 1, weights.pitch, before - first, rows, stride, weights.rows,
                    prefix + first * prefix_stride, prefix_stride, head_dim, Into::add});
   const int skipped = weights.from > before ? weights.from - before : 0, begin = before + skipped;
   if (own && weights.visible > begin)
-    plain_product({weights.scores + begin, 1, weights.pitch, weights.visible - begin, rows, stride, weights.rows,
+    plain_product<Float32>({weights.scores + begin, 1, weights.pitch, weights.visible - begin, rows, stride, weights.rows,
                    own + skipped * own_stride, own_stride, head_dim, Into::add});
 }
 
 static void attention_backward(const AttentionBlock& block, const AttentionGradient& d, float* scratch) {
-  const Keys keys{block.prefix, block.own, block.head_dim};
-  const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys);
+  const Keys<Float32> keys{block.prefix, block.own, block.head_dim};
+  const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys.count(), keys.head_dim);
   const int hidden = keys.count() - block.queries + 1, width = block.head_dim;
   pack_all_keys(keys, false, s.keys);
   pack_all_keys(keys, true, s.values);

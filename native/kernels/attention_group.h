@@ -15,7 +15,8 @@ TROUPE_INLINE int first_own(const AttentionBlock& block) {
 }
 
 // From the first key of the prefix that any of the queries sees.
-static void group_scores(const AttentionBlock* blocks, int rows, int from, const Keys& prefix,
+template <class Op>
+static void group_scores(const AttentionBlock* blocks, int rows, int from, const Keys<Op>& prefix,
                          const AttentionScratch& s, bool packed) {
   const int before = prefix.count();
   if (before > from && rows >= group_rows) {
@@ -25,13 +26,14 @@ static void group_scores(const AttentionBlock* blocks, int rows, int from, const
       score_one(prefix, s.queries + r * s.query_pitch, from, before, s.scores + static_cast<ptrdiff_t>(r) * s.pitch);
   }
   for (int r = 0; r < rows; ++r) {
-    const Keys own{{}, blocks[r].own, prefix.head_dim};
+    const Keys<Op> own{KeySpan{}, blocks[r].own, prefix.head_dim};
     score_one(own, s.queries + r * s.query_pitch, first_own(blocks[r]), own.count(),
               s.scores + static_cast<ptrdiff_t>(r) * s.pitch + before);
   }
 }
 
-static void group_band(const AttentionBlock* blocks, int rows, const Keys& prefix, const AttentionScratch& s,
+template <class Op>
+static void group_band(const AttentionBlock* blocks, int rows, const Keys<Op>& prefix, const AttentionScratch& s,
                        bool packed) {
   const int before = prefix.count(), head_dim = prefix.head_dim;
   float* out = s.values;
@@ -51,28 +53,32 @@ static void group_band(const AttentionBlock* blocks, int rows, const Keys& prefi
     inverse_totals[r] = 1.0f / total;
     if (blocks[r].log_sum_exp) *blocks[r].log_sum_exp = max + __builtin_logf(total);
   }
-  plain_product({s.scores + first_prefix, s.pitch, 1, rows, prefix.prefix.v + first_prefix * prefix.prefix.stride,
+  plain_product<Op>({s.scores + first_prefix, s.pitch, 1, rows, prefix.prefix.v + first_prefix * prefix.prefix.stride,
                  prefix.prefix.stride, before - first_prefix, out, s.query_pitch, head_dim, Into::write});
   for (int r = 0; r < rows; ++r) {
-    const KeySpan& own = blocks[r].own;
+    const StoredSpan<Op> own = blocks[r].own;
     const int first = first_own(blocks[r]);
     float* to = out + r * s.query_pitch;
-    plain_product({s.scores + static_cast<ptrdiff_t>(r) * s.pitch + before + first, s.pitch, 1, 1,
+    plain_product<Op>({s.scores + static_cast<ptrdiff_t>(r) * s.pitch + before + first, s.pitch, 1, 1,
                    own.v + first * own.stride, own.stride, own.count - first, to, s.query_pitch, head_dim,
                    Into::resume});
     copy_scaled(to, blocks[r].out, inverse_totals[r], head_dim);
   }
 }
 
-static void attention_group(const AttentionBlock* blocks, int count, float* scratch) {
+template <class Op>
+static void attend_group(const AttentionBlock* blocks, int count, float* scratch) {
   int own = 0;
   for (int i = 0; i < count; ++i) own = own < blocks[i].own.count ? blocks[i].own.count : own;
-  const Keys prefix{blocks->prefix, {}, blocks->head_dim};
-  const Keys longest{blocks->prefix, {nullptr, nullptr, 0, own}, blocks->head_dim};
-  AttentionScratch s(scratch, smaller(count, backward_rows), longest);
+  const Keys<Op> prefix{blocks->prefix, KeySpan{}, blocks->head_dim};
+  const AttentionScratch s(scratch, smaller(count, backward_rows), prefix.count() + own, prefix.head_dim);
   const bool packed = count > max_rows;
   if (packed) pack_all_keys(prefix, false, s.keys);
   for_each_tile(count, [&](int first, int rows) { group_band(blocks + first, rows, prefix, s, packed); });
+}
+
+static void attention_group(const AttentionBlock* blocks, int count, float* scratch) {
+  return blocks->narrow ? attend_group<Narrow>(blocks, count, scratch) : attend_group<Float32>(blocks, count, scratch);
 }
 
 }  // namespace troupe::TROUPE_ISA

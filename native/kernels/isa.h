@@ -59,6 +59,7 @@ struct RowKernels {
   decltype(Kernels::attention) attention;
   decltype(Kernels::attention_group) attention_group;
   decltype(Kernels::attention_backward) attention_backward;
+  decltype(Kernels::round_to_bfloat16) round_to_bfloat16;
   decltype(Kernels::add) add;
   decltype(Kernels::add_scaled) add_scaled;
   decltype(Kernels::sum_of_squares) sum_of_squares;

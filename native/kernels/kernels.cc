@@ -62,6 +62,7 @@ Kernels table(const char* name) {
           Rows.attention,
           Rows.attention_group,
           Rows.attention_backward,
+          Rows.round_to_bfloat16,
           Rows.add,
           Rows.add_scaled,
           Rows.sum_of_squares,

@@ -4,7 +4,8 @@
 //  * Row independence: row i of an output depends only on row i of the row-wise inputs, never on the number of rows
 //    or their split between threads. Sampling one prompt alone and in a batch of 300 therefore gives the same bits.
 //  * Determinism: the same inputs and thread count give the same bits.
-//  * All activations, gradients and master weights are float32 in memory; Precision only affects products.
+//  * All activations, gradients and master weights are float32 in memory; Precision only affects products, and keys
+//    and values, which are rounded to bfloat16 before anything reads them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +29,10 @@ struct PackedMatrix {
 // Copies rows first .. first + count of a matrix that is stored as bfloat16. Several threads call it at once.
 using ReadRows = std::function<void(int first, int count, uint16_t* to)>;
 
-// Keys and values of consecutive positions of one head: row r starts at k + r·stride.
+// Keys and values of consecutive positions of one head: row r starts at element r·stride.
 struct KeySpan {
-  const float* k = nullptr;
-  const float* v = nullptr;
+  const void* k = nullptr;  // float, or bfloat16 in a block that is `narrow`
+  const void* v = nullptr;
   ptrdiff_t stride = 0;
   int count = 0;
 };
@@ -47,6 +48,7 @@ struct AttentionBlock {
   int queries = 0, head_dim = 0;
   float scale = 1.0f;
   int window = 0;  // 0: all
+  bool narrow = false;  // not for attention_backward
   KeySpan prefix, own;
   float* out = nullptr;  // [queries × head_dim], rows out_stride apart
   ptrdiff_t out_stride = 0;
@@ -117,10 +119,11 @@ struct Kernels {
                  int rows, int heads, int head_dim, int turned, float sign);
   size_t (*attention_scratch)(int queries, int keys, int head_dim);  // floats needed by the three functions below
   void (*attention)(const AttentionBlock&, float* scratch);
-  // Blocks of one query each that share head_dim, prefix and window: decoding a group with one prompt. `scratch` as for `count`
+  // Blocks of one query each that share head_dim, window, prefix and its type: decoding a group with one prompt. `scratch` as for `count`
   // queries and the most keys of any block. Each gets the same bits as from `attention`.
   void (*attention_group)(const AttentionBlock* blocks, int count, float* scratch);
   void (*attention_backward)(const AttentionBlock&, const AttentionGradient&, float* scratch);
+  void (*round_to_bfloat16)(float* x, size_t n);                      // to the nearest, of two the even one
   void (*add)(float* y, const float* x, size_t n);                    // y += x
   void (*add_scaled)(float* y, const float* x, float a, size_t n);    // y += a·x
   double (*sum_of_squares)(const float* x, size_t n);

@@ -100,6 +100,17 @@ static void add(float* y, const float* x, size_t n) {
   for_each_vector(n, [&](size_t i, auto get, auto put) { put(y + i, get(y + i) + get(x + i)); });
 }
 
+// Not a number stays one in the upper half.
+static void round_to_bfloat16(float* x, size_t n) {
+  typedef uint32_t Bits __attribute__((vector_size(lanes * 4)));
+  for_each_vector(n, [&](size_t i, auto get, auto put) {
+    const Vector value = get(x + i);
+    const Bits bits = reinterpret_cast<Bits>(value);
+    const Bits rounded = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    put(x + i, value == value ? reinterpret_cast<Vector>(rounded) : reinterpret_cast<Vector>(bits | 0x00400000));
+  });
+}
+
 static void add_scaled(float* y, const float* x, float a, size_t n) {
   for_each_vector(n, [&](size_t i, auto get, auto put) { put(y + i, get(y + i) + get(x + i) * a); });
 }

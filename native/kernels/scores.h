@@ -10,27 +10,42 @@
 
 namespace troupe::TROUPE_ISA {
 
+// Op: Float32, or Narrow for keys and values that are stored as bfloat16.
+template <class Op>
+struct StoredSpan {
+  const typename Op::Stored *k, *v;
+  ptrdiff_t stride;
+  int count;
+  StoredSpan(const KeySpan& span)
+      : k(static_cast<const typename Op::Stored*>(span.k)), v(static_cast<const typename Op::Stored*>(span.v)),
+        stride(span.stride), count(span.count) {}
+};
+
+template <class Op>
 struct Keys {
-  KeySpan prefix, own;
+  StoredSpan<Op> prefix, own;
   int head_dim;
   int count() const { return prefix.count + own.count; }
-  const float* row(bool value, int i) const {
-    const KeySpan& span = i < prefix.count ? prefix : own;
+  const typename Op::Stored* row(bool value, int i) const {
+    const StoredSpan<Op>& span = i < prefix.count ? prefix : own;
     return (value ? span.v : span.k) + (i < prefix.count ? i : i - prefix.count) * span.stride;
   }
 };
 
 // to[d·panel + j] = component d of key (or value) first + j; keys past the last are zero.
-static void pack_key_panel(const Keys& keys, bool value, int first, float* to) {
+template <class Op>
+static void pack_key_panel(const Keys<Op>& keys, bool value, int first, float* to) {
   for (int j = 0; j < panel; j += lanes) {
-    const float* rows[lanes];
+    const typename Op::Stored* rows[lanes];
     for (int i = 0; i < lanes; ++i) rows[i] = first + j + i < keys.count() ? keys.row(value, first + j + i) : nullptr;
     for (int d = 0; d < keys.head_dim; d += lanes) {
       const int width = smaller(lanes, keys.head_dim - d);
       Vector square[lanes];
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
-        square[i] = !rows[i] ? Vector{} : width == lanes ? load(rows[i] + d) : load_part(rows[i] + d, width);
+        square[i] = !rows[i]        ? Vector{}
+                    : width == lanes ? Op::load_group(rows[i] + d)
+                                     : Op::load_group_part(rows[i] + d, width);
       transpose(square);
       for (int i = 0; i < width; ++i) store(to + (d + i) * panel + j, square[i]);
     }
@@ -90,18 +105,23 @@ TROUPE_INLINE ScoreTile score_tile(int rows) { return score_tile_of(rows, typena
 
 // Scores of `lanes` keys `stride` apart (the last of `count` repeated) with one query, head_dim = Chunks·lanes, or any
 // if Chunks is 0.
-template <int Chunks>
-TROUPE_INLINE Vector score_keys(const float* query, const float* k, ptrdiff_t stride, int count, int head_dim) {
+template <class Op, int Chunks>
+TROUPE_INLINE Vector score_keys(const float* query, const typename Op::Stored* k, ptrdiff_t stride, int count,
+                                int head_dim) {
   Vector sums[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) {
-    const float* row = k + smaller(i, count - 1) * stride;
+    const typename Op::Stored* row = k + smaller(i, count - 1) * stride;
     Vector sum{};
     if constexpr (Chunks > 0) {
 #pragma GCC unroll 16
-      for (int c = 0; c < Chunks; ++c) sum = add_product(sum, load(query + c * lanes), load(row + c * lanes));
+      for (int c = 0; c < Chunks; ++c)
+        sum = add_product(sum, load(query + c * lanes), Op::load_group(row + c * lanes));
     } else {
-      for_each_vector(head_dim, [&](size_t d, auto get, auto) { sum = add_product(sum, get(query + d), get(row + d)); });
+      int d = 0;
+      for (; d + lanes <= head_dim; d += lanes) sum = add_product(sum, load(query + d), Op::load_group(row + d));
+      const int rest = head_dim - d;
+      if (rest > 0) sum = add_product(sum, load_part(query + d, rest), Op::load_group_part(row + d, rest));
     }
     sums[i] = sum;
   }
@@ -112,28 +132,29 @@ TROUPE_INLINE Vector score_keys(const float* query, const float* k, ptrdiff_t st
   return total;
 }
 
-template <int Chunks>
-static void score_span(const float* query, const KeySpan& span, int count, int head_dim, float* scores) {
+template <class Op, int Chunks>
+static void score_span(const float* query, const StoredSpan<Op>& span, int count, int head_dim, float* scores) {
   int j = 0;
   for (; j + lanes <= count; j += lanes)
-    store(scores + j, score_keys<Chunks>(query, span.k + j * span.stride, span.stride, lanes, head_dim));
+    store(scores + j, score_keys<Op, Chunks>(query, span.k + j * span.stride, span.stride, lanes, head_dim));
   if (j < count)
-    store_part(scores + j, score_keys<Chunks>(query, span.k + j * span.stride, span.stride, count - j, head_dim),
+    store_part(scores + j, score_keys<Op, Chunks>(query, span.k + j * span.stride, span.stride, count - j, head_dim),
                count - j);
 }
 
 // One query against the keys from `from` to `visible`.
-static void score_one(const Keys& keys, const float* query, int from, int visible, float* scores) {
-  const auto run = [&](KeySpan span, int begin, int end, float* to) {
+template <class Op>
+static void score_one(const Keys<Op>& keys, const float* query, int from, int visible, float* scores) {
+  const auto run = [&](StoredSpan<Op> span, int begin, int end, float* to) {
     if (begin >= end) return;
     span.k += begin * span.stride;
     const int count = end - begin;
     to += begin;
-    if (keys.head_dim == lanes) return score_span<1>(query, span, count, keys.head_dim, to);
-    if (keys.head_dim == 2 * lanes) return score_span<2>(query, span, count, keys.head_dim, to);
-    if (keys.head_dim == 4 * lanes) return score_span<4>(query, span, count, keys.head_dim, to);
-    if (keys.head_dim == 8 * lanes) return score_span<8>(query, span, count, keys.head_dim, to);
-    score_span<0>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == lanes) return score_span<Op, 1>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == 2 * lanes) return score_span<Op, 2>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == 4 * lanes) return score_span<Op, 4>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == 8 * lanes) return score_span<Op, 8>(query, span, count, keys.head_dim, to);
+    score_span<Op, 0>(query, span, count, keys.head_dim, to);
   };
   const int before = smaller(keys.prefix.count, visible);
   run(keys.prefix, from, before, scores);

@@ -44,6 +44,11 @@ struct Narrow : Float32 {
     typedef uint32_t Bits __attribute__((vector_size(lanes * 4)));
     return reinterpret_cast<Vector>(__builtin_convertvector(*reinterpret_cast<const Halves*>(p), Bits) << 16);
   }
+  TROUPE_INLINE Group load_group_part(const Stored* p, int count) {
+    Stored part[lanes] = {};
+    for (int i = 0; i < count; ++i) part[i] = p[i];
+    return load_group(part);
+  }
 };
 
 // write: C = sum. add: C += sum. resume: the sum continues from C, as if earlier steps had been part of the same call.

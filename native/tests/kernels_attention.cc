@@ -189,6 +189,50 @@ void check_backward(const Kernels& kernels, Report& report, Problem& p) {
   report.close("attention_backward dv, " + s.name(), dv_own, edv_own, 1e-5);
 }
 
+using Halves = std::vector<uint16_t>;
+
+// The upper halves of what was rounded to bfloat16.
+Halves halves(const Kernels& kernels, Floats& x) {
+  kernels.round_to_bfloat16(x.data(), x.size());
+  Halves result(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &x[i], sizeof(bits));
+    result[i] = static_cast<uint16_t>(bits >> 16);
+  }
+  return result;
+}
+
+// Keys and values that are stored as bfloat16 give the bits of the same numbers in float32, to many queries and to one.
+void check_narrow(const Kernels& kernels, Report& report, Problem p) {
+  const Halves k = halves(kernels, p.k), v = halves(kernels, p.v), k_own = halves(kernels, p.k_own),
+               v_own = halves(kernels, p.v_own);
+  p.block.q = p.q.data();
+  p.block.prefix = {p.k.data(), p.v.data(), p.stride, p.shape.prefix};
+  p.block.own = {p.k_own.data(), p.v_own.data(), p.stride, p.shape.own};
+  Floats scratch = p.scratch(kernels), wide(p.out.size(), -7), narrow = wide, sums(p.shape.queries), narrow_sums = sums;
+  p.block.out = wide.data();
+  p.block.log_sum_exp = sums.data();
+  kernels.attention(p.block, scratch.data());
+  AttentionBlock block = p.block;
+  block.narrow = true;
+  block.prefix = {k.data(), v.data(), p.stride, p.shape.prefix};
+  block.own = {k_own.data(), v_own.data(), p.stride, p.shape.own};
+  block.out = narrow.data();
+  block.log_sum_exp = narrow_sums.data();
+  kernels.attention(block, scratch.data());
+  report.check(wide == narrow && sums == narrow_sums, "narrow keys give the same bits, " + p.shape.name());
+  const int last = p.shape.queries - 1;
+  Floats alone(p.shape.head_dim);
+  block.q += last * block.q_stride;
+  block.queries = 1;
+  block.out = alone.data();
+  block.log_sum_exp = nullptr;
+  kernels.attention(block, scratch.data());
+  report.check(std::memcmp(alone.data(), wide.data() + last * p.out_stride, alone.size() * sizeof(float)) == 0,
+               "a query alone of narrow keys has the same bits, " + p.shape.name());
+}
+
 // The last query alone (a decoding step), and with its keys split differently between prefix and own, has the same bits
 // as among all.
 void check_decoding(const Kernels& kernels, Report& report, Problem& p) {
@@ -213,11 +257,13 @@ void check_decoding(const Kernels& kernels, Report& report, Problem& p) {
 }
 
 // Decoding steps of several sequences with one prompt, with one or many keys and different lengths, have the same bits
-// together as alone.
+// together as alone, and with keys and values that are stored as bfloat16.
 void check_group(const Kernels& kernels, Report& report, int prefix, int sequences, int head_dim, int window = 0) {
   Random random(prefix + sequences);
   const ptrdiff_t stride = head_dim + 4;
-  const Floats k = random.floats((prefix + 1) * stride), v = random.floats((prefix + 1) * stride);
+  Floats k = random.floats((prefix + 1) * stride), v = random.floats((prefix + 1) * stride);
+  const Halves narrow_k = halves(kernels, k), narrow_v = halves(kernels, v);
+  std::vector<Halves> narrow_own(2 * sequences);
   const Floats q = random.floats(sequences * stride, 2);
   Floats together(sequences * head_dim, -1), alone = together, sums(sequences), sums_alone(sequences);
   std::vector<Floats> own_k(sequences), own_v(sequences);
@@ -228,6 +274,8 @@ void check_group(const Kernels& kernels, Report& report, int prefix, int sequenc
     most = count > most ? count : most;
     own_k[i] = random.floats(count * stride);
     own_v[i] = random.floats(count * stride);
+    narrow_own[2 * i] = halves(kernels, own_k[i]);
+    narrow_own[2 * i + 1] = halves(kernels, own_v[i]);
     AttentionBlock& block = blocks[i];
     block.q = q.data() + i * stride;
     block.queries = 1;
@@ -252,6 +300,15 @@ void check_group(const Kernels& kernels, Report& report, int prefix, int sequenc
                            " keys, window " + std::to_string(window);
   report.check(within, "attention_group keeps within its scratch, " + name);
   report.check(together == alone && sums == sums_alone, "attention_group gives the bits of each alone, " + name);
+  for (int i = 0; i < sequences; ++i) {
+    blocks[i].narrow = true;
+    blocks[i].prefix = {narrow_k.data(), narrow_v.data(), stride, prefix};
+    blocks[i].own = {narrow_own[2 * i].data(), narrow_own[2 * i + 1].data(), stride, blocks[i].own.count};
+    blocks[i].out = alone.data() + i * head_dim;
+  }
+  kernels.attention_group(blocks.data(), sequences, scratch.data());
+  report.check(scratch.back() == 12345, "attention_group of narrow keys keeps within its scratch, " + name);
+  report.check(together == alone && sums == sums_alone, "attention_group of narrow keys has the same bits, " + name);
 }
 
 // What is behind a window changes no bit, and what is in it does: keys and values there are moved far away.
@@ -281,6 +338,7 @@ void check_attention(const Kernels& kernels, Report& report) {
     check_forward(kernels, report, problem);
     check_backward(kernels, report, problem);
     check_decoding(kernels, report, problem);
+    check_narrow(kernels, report, problem);
     if (shape.window > 0) check_edges(kernels, report, problem);
   };
   for (const Case& shape : cases) check(shape);

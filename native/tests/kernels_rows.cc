@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "kernels_check.h"
@@ -190,6 +191,30 @@ void check_adam(const Kernels& kernels, Report& report, int n) {
   report.close("adam second moment", v, rv, 2e-6);
 }
 
+// All upper halves, each with lower halves at and around the middle.
+void check_rounding(const Kernels& kernels, Report& report) {
+  const uint32_t lower_halves[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+  std::vector<uint32_t> bits;
+  for (uint32_t upper = 0; upper < 0x10000; ++upper)
+    for (uint32_t lower : lower_halves) bits.push_back(upper << 16 | lower);
+  Floats x(bits.size());
+  std::memcpy(x.data(), bits.data(), bits.size() * sizeof(float));
+  kernels.round_to_bfloat16(x.data(), x.size());
+  bool good = true;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    uint32_t seen;
+    std::memcpy(&seen, &x[i], sizeof(seen));
+    const uint32_t lower = bits[i] & 0xffff, upper = bits[i] >> 16;
+    const bool up = lower > 0x8000 || (lower == 0x8000 && upper % 2 == 1);
+    const bool is_nan = (bits[i] & 0x7fffffff) > 0x7f800000;
+    good &= is_nan ? (seen & 0x7fff0000) > 0x7f800000 : seen == (upper + up) << 16;
+  }
+  report.check(good, "round_to_bfloat16");
+  Floats few = {1.001f, 1.001f, 1.001f};
+  kernels.round_to_bfloat16(few.data(), 2);
+  report.check(few == Floats{1, 1, 1.001f}, "round_to_bfloat16 of a part");
+}
+
 }  // namespace
 
 void check_rows(const Kernels& kernels, Report& report) {
@@ -201,6 +226,7 @@ void check_rows(const Kernels& kernels, Report& report) {
     check_logits(kernels, report, width);
     check_adam(kernels, report, width);
   }
+  check_rounding(kernels, report);
   for (int n : {150, 32003}) check_logits(kernels, report, n);
   check_vectors(kernels, report, 100003);
   for (int head_dim : {2, 16, 32, 64, 80, 128}) check_rotate(kernels, report, head_dim, head_dim);
