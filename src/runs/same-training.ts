@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 
 /** Keys without effect on the training. A run resumes if only these differ. */
-const besides: ReadonlySet<string> = new Set([
+export const besides: ReadonlySet<string> = new Set([
   "description",
   "expected",
   "rollout",

@@ -45,7 +45,12 @@ async function exportedRun(run: ViewedRun, most: number, room: { characters: num
     episodes[id] = view;
     actions[id] = own;
   }
-  const kept = list.episodes.filter(({ id }) => episodes[id] !== undefined);
+  const kept = list.episodes.flatMap((line) => {
+    const view = episodes[line.id];
+    if (view === undefined) return [];
+    const turns = Math.max(0, ...view.ends.map((end) => end.turns));
+    return [{ ...line, turns, actions: Object.keys(view.actions).length }];
+  });
   const lost = list.total - kept.length;
   const leftOut = [
     ...(lost === 0
@@ -54,5 +59,7 @@ async function exportedRun(run: ViewedRun, most: number, room: { characters: num
     `${name}: files of programs, and playing on from a state.`,
   ];
   const shown = { ...list, total: kept.length, episodes: kept, cursor: null };
-  return { name, page, curves, list: shown, episodes, actions, leftOut };
+  // What is in the file needs no index.
+  const index = { ...page.index, indexed: page.index.episodes };
+  return { name, page: { ...page, index }, curves, list: shown, episodes, actions, leftOut };
 }

@@ -9,6 +9,7 @@ import { layoutOf } from "../runs/layout.ts";
 import { isLocked } from "../runs/lock.ts";
 import { readEvaluations } from "../runs/read.ts";
 import { readRegular } from "../runs/regular.ts";
+import { besides } from "../runs/same-training.ts";
 import type { Interval, RunLine } from "./api.ts";
 import { lastLine } from "./followed.ts";
 
@@ -97,12 +98,10 @@ function described(parts: RecipeParts) {
   };
 }
 
-/** What a run may change when it is resumed does not count. */
+/** What a run is called, and what it may change when it is resumed, does not count. */
 function trainingOf(parts: RecipeParts): string {
-  const { seed: _, ...given } = parts;
-  const kept = Object.entries(given).filter(
-    ([key]) => !["description", "expected", "record", "logging"].includes(key),
-  );
+  const { seed: _, name: _name, ...given } = parts;
+  const kept = Object.entries(given).filter(([key]) => !besides.has(key));
   return createHash("sha256").update(JSON.stringify(kept)).digest("hex").slice(0, 16);
 }
 

@@ -20,6 +20,9 @@ export const exported: Export | null = (() => {
 const answers = new Map<string, Promise<unknown>>();
 const mostAnswers = 300;
 
+/** Paths whose answer says that something is missing, which may be there once the run has changed. */
+const incomplete = new Set<string>();
+
 /** Counts the changes of each run, whose answers are then asked again. */
 const changes = signal<Readonly<Record<string, number>>>({});
 
@@ -29,7 +32,10 @@ export function ask<T>(path: string): Promise<T> {
   const answer =
     exported === null ? fetchJson(path) : Promise.resolve().then(() => answerFrom(exported, path));
   answers.set(path, answer);
-  answer.catch(() => answers.delete(path));
+  answer.then(
+    (value) => (value as { readonly problem?: string }).problem !== undefined && incomplete.add(path),
+    () => answers.delete(path),
+  );
   const [oldest] = answers.keys();
   if (answers.size > mostAnswers && oldest !== undefined) answers.delete(oldest);
   return answer as Promise<T>;
@@ -81,8 +87,8 @@ export function listen(): void {
 function changed({ run, state }: Change): void {
   const base = pathOfRun(run);
   for (const path of answers.keys()) {
-    // Stored episodes and actions never change.
-    const isFixed = path.startsWith(`${base}/episode?`) || path.startsWith(`${base}/action?`);
+    // An action that is all there never changes; an episode gets neighbours.
+    const isFixed = path.startsWith(`${base}/action?`) && !incomplete.delete(path);
     if (path === "/api/runs" || (path.startsWith(base) && !isFixed)) answers.delete(path);
   }
   const training = new Set(live.value);

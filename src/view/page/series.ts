@@ -8,7 +8,12 @@ export interface Panel {
   readonly title: string;
   readonly note?: string;
   readonly isShare: boolean;
-  readonly lines: readonly { readonly name: string; readonly points: readonly Point[] }[];
+  readonly lines: readonly {
+    readonly name: string;
+    readonly points: readonly Point[];
+    /** That a point is the mean of, up to its own. */
+    readonly steps: number;
+  }[];
 }
 
 interface Kind {
@@ -87,13 +92,24 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
     );
     return charts.map((panel) => ({ ...panel, isShare, ...(note === undefined ? {} : { note }) }));
   });
-  return [...success, ...figures].filter(({ lines }) => lines.length > 0).map(inRange);
+  return [...success, ...figures]
+    .filter(({ lines }) => lines.length > 0)
+    .map(inRange)
+    .map(withSteps);
 }
 
 /** The interval of a mean of few shares may reach beyond what a share can be. */
 function inRange(panel: Panel): Panel {
   if (!panel.isShare) return panel;
   return { ...panel, lines: panel.lines.map((line) => ({ ...line, points: line.points.map(within) })) };
+}
+
+/** A point of a long run is no step's own figure. */
+function withSteps(panel: Panel): Panel {
+  const steps = Math.max(...panel.lines.map((line) => line.steps));
+  if (steps === 1) return panel;
+  const said = `each point the mean of ${steps} steps`;
+  return { ...panel, note: panel.note === undefined ? said : `${panel.note}; ${said}` };
 }
 
 type Group = { readonly name: string; readonly runs: readonly Shown[] };
@@ -119,8 +135,11 @@ function chartsOf(
   pointsOf: (run: Shown, part: string) => readonly Point[],
 ): Omit<Panel, "isShare">[] {
   const lineOf = (name: string, group: Group, part: string) => {
-    const points = averaged(group.runs.map((run) => pointsOf(run, part)).filter((each) => each.length > 0));
-    return points.length === 0 ? [] : [{ name, points: thinned(points) }];
+    const own = group.runs.map((run) => pointsOf(run, part)).filter((each) => each.length > 0);
+    const points = averaged(own);
+    const all = group.runs.length;
+    const shown = own.length === all ? name : `${name} (${own.length} have it)`;
+    return points.length === 0 ? [] : [{ name: shown, points: thinned(points), steps: stepsOf(points) }];
   };
   const [only] = groups;
   if (only !== undefined && groups.length === 1 && only.runs.length === 1)
@@ -175,9 +194,14 @@ function averaged(runs: readonly (readonly Point[])[]): Point[] {
 /** More points than a chart has room for become means of neighbours. */
 const mostPoints = 160;
 
+/** Steps that a point of the chart is the mean of. */
+function stepsOf({ length }: readonly Point[]): number {
+  return Math.max(1, Math.ceil(length / mostPoints));
+}
+
 function thinned(points: readonly Point[]): Point[] {
-  if (points.length <= mostPoints) return [...points];
-  const size = Math.ceil(points.length / mostPoints);
+  const size = stepsOf(points);
+  if (size === 1) return [...points];
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
     const part = points.slice(index * size, (index + 1) * size);
     const bounds = part.flatMap(({ interval }) => interval ?? []);
