@@ -160,6 +160,9 @@ export interface Selection {
  */
 export type LeftOut = "down-sampled" | "continuation";
 
+/** Why an action adds nothing to the loss although its role trains, its return is known and it is not left out. */
+export type Untrained = "empty" | "truncated" | "no-advantage";
+
 /** DAPO's soft over-long penalty; lengths in tokens. */
 export interface Overlong {
   /** No penalty up to length − buffer tokens, the whole penalty from `length` tokens on. */

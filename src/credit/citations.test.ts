@@ -33,8 +33,9 @@ const helpers: Readonly<Record<string, string>> = {
   "returns.ts ownPenalties": "the penalties' part of a return, without a formula",
   "returns.ts sharedPenalties": "their mean over the roles",
   "rewards.ts rewardsOf": "combines the formulas",
+  "selection.ts isMasked": "what the recipe says of truncated actions",
   "selection.ts knownReturns": "leaves missing returns out",
-  "selection.ts trains": "what the recipe says of frozen and truncated actions",
+  "selection.ts trains": "what can be in the data at all",
   "selection.ts usesRewards": "asks an algorithm",
 };
 

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
-import type { CreditedAction } from "./algorithm.ts";
+import type { Algorithm, CreditedAction } from "./algorithm.ts";
 import { algorithmFrom } from "./algorithms.ts";
 import { credit } from "./credit.ts";
-import { toData } from "./data.ts";
+import { toData, whyUntrained } from "./data.ts";
 import { placedActions } from "./places.ts";
 import { action, type ActionSketch, decision, trajectories } from "./testing.ts";
 
@@ -174,6 +174,30 @@ function creditedWith(advantage: number, sketch: ActionSketch = {}): CreditedAct
 const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1, -1) };
 
 const reference = ({ tokens }: Action) => new Float32Array(tokens.length).fill(-3);
+
+describe("whyUntrained", () => {
+  const why = (one: CreditedAction, algorithm: Algorithm) => [
+    whyUntrained(one, algorithm),
+    toData([one], algorithm, { reference: () => Float32Array.of(-1) }).length,
+  ];
+
+  it("says of each action whether it adds to the loss", () => {
+    const masking = algorithmFrom("at-grpo", { truncated: "mask" });
+    expect(why(creditedWith(1), tokenMean)).toEqual([null, 1]);
+    expect(why(creditedWith(0), tokenMean)).toEqual(["no-advantage", 0]);
+    expect(why(creditedWith(1, { stopReason: "length" }), masking)).toEqual(["truncated", 0]);
+    expect(why(creditedWith(1, { stopReason: "length" }), tokenMean)).toEqual([null, 1]);
+    expect(why(creditedWith(1, { tokens: new Int32Array() }), tokenMean)).toEqual(["empty", 0]);
+  });
+
+  it("takes an action without an advantage as trained if KL or an entropy is in the loss", () => {
+    expect(why(creditedWith(0), algorithmFrom("grpo", { entropy: 0.5 }))).toEqual([null, 1]);
+    expect(why(creditedWith(0), algorithmFrom("grpo", { kl: { where: "loss", coefficient: 1 } }))).toEqual([
+      null,
+      1,
+    ]);
+  });
+});
 
 describe("toData", () => {
   it("compares with the proximal policy, with truncated importance weights", () => {

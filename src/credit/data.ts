@@ -5,9 +5,9 @@
 import type { Continuation, Datum } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { sum } from "../statistics.ts";
-import type { Algorithm, CreditedAction, Signals } from "./algorithm.ts";
+import type { Algorithm, CreditedAction, Signals, Untrained } from "./algorithm.ts";
 import { klCoefficient } from "./kl.ts";
-import { trains } from "./selection.ts";
+import { isMasked, trains } from "./selection.ts";
 import { importanceWeights } from "./weights.ts";
 
 /**
@@ -24,9 +24,7 @@ export function toData(
   signals: Signals = {},
 ): readonly Datum[] {
   const counted = countedIn(credited, algorithm);
-  const trained = counted.filter(
-    ({ advantages }) => addsToLoss(algorithm) || advantages.some((one) => one !== 0),
-  );
+  const trained = counted.filter((one) => whyUntrained(one, algorithm) === null);
   const divide = divisors(counted, algorithm);
   // Samples of one request have the same array.
   const texts = new Map<Int32Array, string>();
@@ -41,6 +39,13 @@ export function toData(
     const continuations = members.map((member) => continuation(member, divide(member), algorithm, signals));
     return { policy, prompt, continuations };
   });
+}
+
+/** Null: it adds to the loss, if its return is known and it is neither frozen nor left out. */
+export function whyUntrained({ action, advantages }: CreditedAction, algorithm: Algorithm): Untrained | null {
+  if (action.tokens.length === 0) return "empty";
+  if (isMasked(action, algorithm)) return "truncated";
+  return addsToLoss(algorithm) || advantages.some((one) => one !== 0) ? null : "no-advantage";
 }
 
 /** The actions that the loss's means count. */

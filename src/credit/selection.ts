@@ -8,13 +8,14 @@ import { drawnEpisode } from "./checks/episodes.ts";
 import { placedActions } from "./places.ts";
 import { rewardsOf } from "./rewards.ts";
 
-/** Whether an action can be in the data: not frozen, not empty, not masked because its length limit cut it off. */
-export function trains(
-  { frozen, tokens, stopReason }: Action,
-  { selection }: Pick<Algorithm, "selection">,
-): boolean {
-  const isMasked = selection.truncated === "mask" && stopReason === "length";
-  return !frozen && tokens.length > 0 && !isMasked;
+/** Whether an action can be in the data: not frozen, not empty, not masked. */
+export function trains(action: Action, algorithm: Pick<Algorithm, "selection">): boolean {
+  return !action.frozen && action.tokens.length > 0 && !isMasked(action, algorithm);
+}
+
+/** Whether the algorithm leaves the action out because its length limit cut it off. */
+export function isMasked({ stopReason }: Action, { selection }: Pick<Algorithm, "selection">): boolean {
+  return selection.truncated === "mask" && stopReason === "length";
 }
 
 /** The actions that train, with their returns without KL in the reward; actions with a missing return are left out. */

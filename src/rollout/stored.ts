@@ -23,6 +23,8 @@ const actionCredit = z.object({
     (given) => (given === "replay" ? "continuation" : given),
     z.enum(["down-sampled", "continuation"]).optional(),
   ),
+  /** Why it added nothing to the loss although its return is known and it is not left out. Absent: it did. */
+  untrained: z.enum(["empty", "truncated", "no-advantage"]).optional(),
   /** One per token, if they differ; `advantage` is their mean. */
   advantages: z.array(z.number()).optional(),
 });

@@ -1,5 +1,6 @@
 /** Writes each record of a run to its folder, and its checkpoints, then emits it as an event. */
-import type { CreditedAction } from "../credit/algorithm.ts";
+import type { Algorithm, CreditedAction } from "../credit/algorithm.ts";
+import { whyUntrained } from "../credit/data.ts";
 import { actionsTo } from "../credit/places.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
@@ -19,6 +20,7 @@ import { savePolicies } from "./policies.ts";
 import { placeOf } from "./state.ts";
 import type { Run, StepEpisodes, StepRecord } from "./state.ts";
 import { trainedPolicies } from "./teams.ts";
+import { bestOf } from "./watch.ts";
 
 /** A step with what it sampled and credited, of reinforcement. */
 export interface ReinforcementRecord extends StepRecord {
@@ -62,7 +64,12 @@ function stepEpisodes(run: Run, { metrics, played, credited }: ReinforcementReco
   const recorded = perStep === "all" ? played.kept : played.kept.slice(0, perStep);
   return recorded.map((episode) => {
     const trained = (byEpisode.get(episode) ?? []).filter(({ action }) => !action.frozen);
-    return recordOf(run, episode, { step: metrics.step }, trained.map(creditOf));
+    return recordOf(
+      run,
+      episode,
+      { step: metrics.step },
+      trained.map((one) => creditOf(one, run.algorithm)),
+    );
   });
 }
 
@@ -171,19 +178,7 @@ export async function bestEvaluation(
   const own = (await folder.evaluations()).filter(
     (one) => one.team === name && one.step >= first && one.step <= step,
   );
-  return own.reduce<Evaluation | null>(
-    (best, one) => (best !== null && !isBetter(one, best) ? best : one),
-    null,
-  );
-}
-
-/** On the tasks that both have: an evaluation during training may have fewer, which are the first. */
-function isBetter(one: Evaluation, other: Evaluation): boolean {
-  if (one.solved === undefined || other.solved === undefined) return one.success > other.success;
-  const common = Math.min(one.solved.length, other.solved.length);
-  const solvedOf = ({ solved: marks = "" }: Evaluation): number =>
-    marks.slice(0, common).replaceAll("0", "").length;
-  return solvedOf(one) > solvedOf(other);
+  return bestOf(own);
 }
 
 export function checkpointsOf({ folder }: Run): Promise<number[]> {
@@ -209,10 +204,11 @@ function recordOf(
   return newEpisode({ ...episode, nodes }, place, decode, credit);
 }
 
-function creditOf(credited: CreditedAction): ActionCredit {
+function creditOf(credited: CreditedAction, algorithm: Algorithm): ActionCredit {
   const { action, group, advantage, advantages, leftOut } = credited;
   const isLevel = advantages.every((one) => one === advantages[0]);
-  const why = leftOut === undefined ? {} : { leftOut };
+  const untrained = credited.return === null ? null : whyUntrained(credited, algorithm);
+  const why = leftOut !== undefined ? { leftOut } : untrained === null ? {} : { untrained };
   const given = { action: action.id, group, return: credited.return, advantage, ...why };
   return isLevel ? given : { ...given, advantages: [...advantages] };
 }

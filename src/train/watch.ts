@@ -127,11 +127,8 @@ function fallIn({ watch: { window, limits }, since }: Watched, metrics: readonly
   const limit = limits?.success;
   const recent = metrics.filter(({ step }) => step > since).slice(-window);
   if (limit?.drop === undefined || recent.length < window) return null;
-  const windows = metrics
-    .slice(0, -window)
-    .map((_, start) => meanSuccess(metrics.slice(start, start + window)));
   const now = meanSuccess(recent);
-  const best = windows.reduce((one, other) => (other.mean > one.mean ? other : one), now);
+  const best = bestWindow(metrics, window) ?? now;
   if (now.mean >= (1 - limit.drop) * best.mean) return null;
   if (best.mean - now.mean <= leastErrors * errorBetween(now, best)) return null;
   const { mean: value } = now;
@@ -143,6 +140,18 @@ function fallIn({ watch: { window, limits }, since }: Watched, metrics: readonly
     success: value,
     action: limit.action,
   };
+}
+
+/** Of all that end before the last one; the earliest of equal ones. Its sum is moved along, so a long run costs little. */
+function bestWindow(metrics: readonly StepMetrics[], window: number): Mean | null {
+  const successes = metrics.map(({ rollout }) => rollout?.success ?? 0);
+  let [total, most, best] = [sum(successes.slice(0, window)), -Infinity, -1];
+  for (let start = 0; start + window < metrics.length; start++) {
+    // Sums of the same numbers in another order differ by less than this.
+    if (total > most + 1e-9) [most, best] = [total, start];
+    total += (successes[start + window] ?? 0) - (successes[start] ?? 0);
+  }
+  return best === -1 ? null : meanSuccess(metrics.slice(best, best + window));
 }
 
 interface Mean {
@@ -178,7 +187,7 @@ function evaluationSigns({ watch, metrics, evaluations, since }: Watched): reado
   const [last, step] = [evaluations.at(-1), metrics.at(-1)?.step];
   if (limit?.drop === undefined || last === undefined || last.step !== step || step <= since) return [];
   const { drop: at, action } = limit;
-  const best = evaluations.reduce((one, other) => (other.success > one.success ? other : one), last);
+  const best = bestOf(evaluations) ?? last;
   const isFallen = ({ success, high }: Evaluation) => success < (1 - at) * best.success && high < best.low;
   if (!isFallen(last)) return [];
   const before = evaluations.at(-2);
@@ -196,6 +205,23 @@ function evaluationSigns({ watch, metrics, evaluations, since }: Watched): reado
       isOld: before !== undefined && before.step > since && before.step > best.step && isFallen(before),
     },
   ];
+}
+
+/** The best of one team, the earliest of equal ones; null: there is none. */
+export function bestOf(evaluations: readonly Evaluation[]): Evaluation | null {
+  return evaluations.reduce<Evaluation | null>(
+    (best, one) => (best !== null && !isBetter(one, best) ? best : one),
+    null,
+  );
+}
+
+/** On the tasks that both have: an evaluation during training may have fewer, which are the first. */
+function isBetter(one: Evaluation, other: Evaluation): boolean {
+  if (one.solved === undefined || other.solved === undefined) return one.success > other.success;
+  const common = Math.min(one.solved.length, other.solved.length);
+  const solvedOf = ({ solved: marks = "" }: Evaluation): number =>
+    marks.slice(0, common).replaceAll("0", "").length;
+  return solvedOf(one) > solvedOf(other);
 }
 
 const units: Readonly<Record<string, { readonly what: string; readonly show: (value: number) => string }>> = {
@@ -217,7 +243,7 @@ export function describeSign({ measure, of, value, limit, best }: Omit<Sign, "ac
   const whose = of === undefined ? what : `${what} of ${of}`;
   const found = `${whose} is ${show(value)}`;
   if (limit.kind !== "drop") return `${found}, ${limit.kind} ${limit.at}`;
-  return `${found}, which was ${show(best ?? 0)}: it fell by more than ${showShare(limit.at)} of that`;
+  return `${whose} fell from ${show(best ?? 0)} to ${show(value)}, by more than ${showShare(limit.at)} of it`;
 }
 
 /** What the recipe watches; null: nothing. */

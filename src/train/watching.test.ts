@@ -1,8 +1,15 @@
+import { writeFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { StoredPolicy } from "../engines/engine.ts";
+import type {
+  SampledSequence,
+  SampleRequest,
+  SavedPolicy,
+  SavePlace,
+  StoredPolicy,
+} from "../engines/engine.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { readEpisodeIndex } from "../runs/read-episodes.ts";
 import { readStored } from "../rollout/stored.ts";
@@ -46,7 +53,8 @@ async function trainOnce(name: string, resolved: Resolved, options: Partial<Trai
 /** Every action has more than 1 token on average: the limit is always crossed. */
 const returning: Partial<RecipeInput> = {
   train: { steps: 9, tasksPerStep: 3, learningRate: 0.001, minibatches: 2 },
-  evaluation: { tasks: 5, every: 2 },
+  // After step 5 the team is better than at the start of reinforcement, and never again.
+  evaluation: { tasks: 60, every: 2, temperature: 1 },
   checkpoint: { every: 2, keep: 1, best: "success" },
   watch: { window: 2, returns: 9, limits: { length: { above: 1, action: "return" } } },
 };
@@ -83,6 +91,7 @@ test("the weights after a return are those of the checkpoint of the best evaluat
   }
   await trainOnce("run", resolved, { engine: new Watching(resolved) });
   const best = (await readWatch(at("run"))).map(({ returned }) => returned?.to);
+  expect(best).toEqual([5, 5, 5, 5]);
   expect(restored).toEqual(best.map((step) => (step === 3 ? "beginning" : `checkpoints/step-${step}`)));
 });
 
@@ -110,6 +119,56 @@ test("no two weights of a policy have the same version, although a return restor
   const inOrder = [...versions.values()].flatMap((each) => [...each]);
   expect(inOrder.length).toBe(9);
   expect(new Set(inOrder).size).toBe(9);
+});
+
+test("nor do the weights that a return leaves, which are saved and have sampled nothing", async () => {
+  const resolved = tinyRecipe(returning);
+  const weightsOf = new Map<number, Set<number>>();
+  class Saving extends DyingEngine {
+    override async checkpoint(name: string, place: SavePlace): Promise<SavedPolicy> {
+      const { version, weights } = this.policies.get(name) ?? { version: -1, weights: -1 };
+      weightsOf.set(version, (weightsOf.get(version) ?? new Set()).add(weights));
+      return super.checkpoint(name, place);
+    }
+    override async sample(request: SampleRequest): Promise<SampledSequence[]> {
+      const { version, weights } = this.policies.get(request.policy) ?? { version: -1, weights: -1 };
+      weightsOf.set(version, (weightsOf.get(version) ?? new Set()).add(weights));
+      return super.sample(request);
+    }
+  }
+  await trainOnce("run", resolved, { engine: new Saving(resolved) });
+  expect((await readWatch(at("run"))).length).toBeGreaterThan(2);
+  expect([...weightsOf.values()].filter(({ size }) => size > 1)).toEqual([]);
+});
+
+test("stopped in a step that returns, a run that is no longer watched goes on as if it had not returned", async () => {
+  const unwatched = tinyRecipe({ ...returning, watch: "off" });
+  const whole = await trainOnce("whole", unwatched);
+  const stop = new AbortController();
+  const onEvent = (event: TrainEvent) =>
+    event.type === "watch" && event.record.action === "return" && stop.abort();
+  const part = await trainOnce("parts", tinyRecipe(returning), { stop: stop.signal, onEvent });
+  expect(part.status).toBe("interrupted");
+  expect((await trainOnce("parts", unwatched)).weights).toBe(whole.weights);
+  expect(await readWatch(at("parts"))).toEqual([]);
+  expect((await readMetrics(at("parts"))).at(-1)?.policies["shared"]?.learningRate).toBe(0.001);
+});
+
+test("stops if the best checkpoint is damaged, and trains on if it is no longer watched", async () => {
+  const resolved = tinyRecipe(returning);
+  await trainOnce("whole", resolved);
+  const records = await readWatch(at("whole"));
+  // One that returns to an earlier checkpoint.
+  const { step = 0, returned } =
+    records.find((one) => (one.returned?.to ?? 0) > 3 && (one.returned?.to ?? 0) < one.step) ?? {};
+  const state = at(`run/checkpoints/step-${returned?.to}/state.json`);
+  const onEvent = (event: TrainEvent) =>
+    event.type === "step" && event.metrics.step === step && writeFileSync(state, "{}");
+  await expect(trainOnce("run", resolved, { onEvent })).rejects.toThrow(
+    `and the checkpoint of step ${returned?.to}, the best, is damaged`,
+  );
+  const resumed = await trainOnce("run", tinyRecipe({ ...returning, watch: "off" }));
+  expect(resumed.status).toBe("finished");
 });
 
 test.each([1, 2, 3, 4])("killed in the middle of return %i, a run ends the same", async (nth) => {
@@ -146,7 +205,7 @@ test("the number of returns is limited: then the run stops, with a checkpoint", 
   await expect(trainOnce("run", resolved)).rejects.toMatchObject({
     code: "watch",
     message: expect.stringMatching(
-      /after step 4: length of scout is \S+ tokens per action, above 1 \(watch.limits.length\), and it has returned as often as it may/,
+      /after step 4: length of scout is \S+ tokens per action, above 1 \(watch.limits.length\), and it has already returned as often as watch.returns allows \(1\)/,
     ),
   });
   expect((await readWatch(at("run"))).map(({ action }) => action)).toEqual(["return", "stop"]);

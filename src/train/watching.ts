@@ -88,14 +88,18 @@ async function returnToBest(run: Run, sign: Sign, records: readonly WatchRecord[
   const done = records.filter(({ action }) => action === "return").length;
   const most = watchOf(recipe)?.returns ?? 0;
   if (done >= most)
-    return stop(run, sign, `, and it has returned as often as it may (watch.returns: ${most})`);
+    return stop(run, sign, `, and it has already returned as often as watch.returns allows (${most})`);
   run.reinforcement ??= await openReinforcement(run);
+  // Of the weights before the return: a run that stops here and resumes returns again, unless its recipe no longer asks.
+  await keepStep(run);
   const best = await bestStored(run);
-  if (best === null) return stop(run, sign, ", and there is no checkpoint to return to");
+  if (typeof best === "string") return stop(run, sign, `, and ${best}`);
   const since = (run.history ?? []).filter(({ step }) => step > best.step);
+  const returns = records.filter(({ action, step }) => action === "return" && step >= best.step).length;
   for (const [name, { saved, folder }] of Object.entries(best.policies)) {
-    // Versions are counted on: otherwise weights before and after the return would have the same.
-    const version = saved.version + sum(since.map(({ policies }) => policies[name]?.optimizerSteps ?? 0));
+    // Versions are counted on, and the return counts as a step: otherwise the weights before it would have its version.
+    const steps = sum(since.map(({ policies }) => policies[name]?.optimizerSteps ?? 0));
+    const version = saved.version + steps + returns + 1;
     await engine.restore(name, { saved: { ...saved, version }, folder });
   }
   await reopenCritics(run, run.reinforcement, best.critics);
@@ -114,15 +118,23 @@ interface Best {
   readonly state: Pick<ReinforcementState, "klCoefficients" | "baselines">;
 }
 
-/** The checkpoint of the best evaluation, or the policies as they were at the start of reinforcement. Null: neither. */
-async function bestStored(run: Run): Promise<Best | null> {
+/**
+ * The checkpoint of the best evaluation, or the policies as they were at the start of reinforcement; text: why there is
+ * none.
+ */
+async function bestStored(run: Run): Promise<Best | string> {
   const { recipe, folder, stage, reinforcement } = run;
   const warmSteps = recipe.warmStart?.steps ?? 0;
   const best = await bestEvaluation(run, warmSteps);
   const trained = [...stage.trained];
   if (best !== null && best.step > warmSteps) {
-    const found = await checkpointOf(folder.layout.checkpoints, best.step);
-    if (found === null) return null;
+    const found = await checkpointOf(folder.layout.checkpoints, best.step).catch((error: unknown) => {
+      if (error instanceof TroupeError && error.code === "bad_run")
+        return `the checkpoint of step ${best.step}, the best, is damaged`;
+      throw error;
+    });
+    if (typeof found === "string") return found;
+    if (found === null) return `there is no checkpoint of step ${best.step}, the best`;
     const { directory: place, state } = found;
     const storedIn = (saved: typeof state.policies) =>
       Object.fromEntries(Object.entries(saved).map(([name, one]) => [name, { saved: one, folder: place }]));
@@ -133,7 +145,8 @@ async function bestStored(run: Run): Promise<Best | null> {
     return { step: best.step, policies, critics: storedIn(critics), state: { klCoefficients, baselines } };
   }
   const beginning = trained.map((name) => [name, reinforcement?.beginning[name]] as const);
-  if (beginning.some(([, saved]) => saved?.kind !== "checkpoint")) return null;
+  if (beginning.some(([, saved]) => saved?.kind !== "checkpoint"))
+    return "there is no checkpoint to return to";
   const policies = beginning.map(([name, saved]) => [name, { saved, folder: folder.layout.beginning }]);
   return {
     step: warmSteps,

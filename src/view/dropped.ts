@@ -11,16 +11,14 @@ const reasons = {
   continuation: "it was sampled to learn what an earlier action is worth",
   empty: "it has no tokens",
   truncated: "it reached the limit of tokens, which the algorithm leaves out",
+  "no-advantage": "its advantage is 0",
   flat: "all that it was compared with earned the same",
 } as const;
 
 /** What of an episode says which of its actions trained. */
 interface Trained extends Pick<StoredEpisode, "credit"> {
   readonly episode: {
-    readonly actions: readonly (Pick<Action, "id" | "frozen" | "stopReason"> & {
-      readonly masked?: string | undefined;
-      readonly tokens: { readonly length: number };
-    })[];
+    readonly actions: readonly (Pick<Action, "id" | "frozen"> & { readonly masked?: string | undefined })[];
   };
 }
 
@@ -28,33 +26,29 @@ interface Trained extends Pick<StoredEpisode, "credit"> {
  * Why actions trained nothing in a step that trained their roles, by id; an action that is not there did train. An
  * episode without credit was not trained on, and a role that is frozen never is.
  */
-export function reasonsDropped(
-  { episode, credit }: Trained,
-  masksTruncated: boolean,
-): ReadonlyMap<string, string> {
+export function reasonsDropped({ episode, credit }: Trained): ReadonlyMap<string, string> {
   const why = new Map<string, string>();
   if (credit === undefined) return why;
   const creditOf = new Map(credit.map((one) => [one.action, one]));
   const flat = flatGroups(credit);
-  for (const { id, frozen, masked, stopReason, tokens } of episode.actions) {
+  for (const { id, frozen, masked } of episode.actions) {
     const own = creditOf.get(id);
     if (masked !== undefined) why.set(id, masked);
     else if (frozen) continue;
     else if (own === undefined || own.return === null) why.set(id, reasons.missing);
-    else if (own.leftOut !== undefined) why.set(id, reasons[own.leftOut]);
-    else if (tokens.length === 0) why.set(id, reasons.empty);
-    else if (masksTruncated && stopReason === "length") why.set(id, reasons.truncated);
-    else if (flat.has(own.group)) why.set(id, reasons.flat);
+    else if (own.untrained === "no-advantage" && flat.has(own.group)) why.set(id, reasons.flat);
+    else {
+      const reason = own.leftOut ?? own.untrained;
+      if (reason !== undefined) why.set(id, reasons[reason]);
+    }
   }
   return why;
 }
 
-/** The groups in which every advantage is 0. */
+/** The groups of several actions which all earned the same. */
 function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
-  const differing = new Set(credit.filter(isWeighted).map(({ group }) => group));
-  return new Set(credit.map(({ group }) => group).filter((group) => !differing.has(group)));
-}
-
-function isWeighted({ advantage, advantages = [] }: ActionCredit): boolean {
-  return advantage !== 0 || advantages.some((one) => one !== 0);
+  const groups = [...Map.groupBy(credit, ({ group }) => group)];
+  const isFlat = (own: readonly ActionCredit[]) =>
+    own.length > 1 && own.every((one) => one.return === own[0]?.return);
+  return new Set(groups.filter(([, own]) => isFlat(own)).map(([group]) => group));
 }

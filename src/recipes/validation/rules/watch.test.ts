@@ -29,6 +29,7 @@ function problems(changes: Partial<RecipeInput>, parts: object = {}): string[] {
 const entropy: RecipeInput["watch"] = { limits: { entropy: { below: 0.1 } } };
 const influence: RecipeInput["watch"] = { limits: { influence: { below: 0.1 } } };
 const evaluation: RecipeInput["watch"] = { limits: { evaluation: { drop: 0.5 } } };
+const kl: RecipeInput["watch"] = { limits: { kl: { above: 0.5 } } };
 const gradientNorm: RecipeInput["watch"] = { limits: { gradientNorm: { above: 9 } } };
 
 it("rejects limits of figures that the recipe never measures", () => {
@@ -43,7 +44,10 @@ it("rejects limits of figures that the recipe never measures", () => {
   ]);
   expect(problems({ watch: entropy, train: { ...train, topK: 20 } })).toHaveLength(1);
   expect(problems({ watch: gradientNorm }, { configuredEngine: hosted })).toEqual([
-    "watch.limits.gradientNorm: the engine `tinker` does not measure it; use a limit of `kl`",
+    "watch.limits.gradientNorm: the engine `tinker` does not measure it; remove this limit",
+  ]);
+  expect(problems({ watch: kl })).toEqual([
+    "watch.limits.kl: with one optimizer step in each step, KL is measured before it and is always 0; set `train.minibatches=2`, or use limits of `entropy` and `success`",
   ]);
   const everyTenth = { ...influence, influence: { every: 10 } };
   expect(problems({ watch: everyTenth }, { environment: program })).toEqual([
@@ -57,6 +61,8 @@ it("accepts limits of figures that the recipe measures", () => {
   expect(problems({ watch: evaluation, evaluation: { every: 1 } })).toEqual([]);
   expect(problems({ watch: entropy })).toEqual([]);
   expect(problems({ watch: gradientNorm })).toEqual([]);
+  for (const several of [{ minibatches: 2 }, { epochs: 2 }, { maxLag: 1 }] as const)
+    expect(problems({ watch: kl, train: { ...train, ...several } })).toEqual([]);
   expect(problems({ watch: "off" })).toEqual([]);
 });
 
@@ -69,8 +75,12 @@ function limitsOf(changes: Partial<RecipeInput>, parts: object = {}): string {
 }
 
 it("leaves what is not measured out of the limits of pretrained models", () => {
-  expect(limitsOf({ evaluation: { every: 2 } })).toBe("entropy flatGroups kl success evaluation");
-  expect(limitsOf({})).toBe("entropy flatGroups kl success");
-  expect(limitsOf({ train: { ...train, temperature: 0.5 } })).toBe("flatGroups kl success");
-  expect(limitsOf({}, { environment: program })).toBe("flatGroups kl success");
+  const twice = { ...train, minibatches: 2 };
+  expect(limitsOf({ evaluation: { every: 2 }, train: twice })).toBe(
+    "entropy flatGroups kl success evaluation",
+  );
+  expect(limitsOf({ train: twice })).toBe("entropy flatGroups kl success");
+  expect(limitsOf({})).toBe("entropy flatGroups success");
+  expect(limitsOf({ train: { ...train, temperature: 0.5 } })).toBe("flatGroups success");
+  expect(limitsOf({}, { environment: program })).toBe("flatGroups success");
 });

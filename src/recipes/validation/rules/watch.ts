@@ -37,10 +37,15 @@ const whyUnmeasured: Partial<Record<Measure, (measuring: Measuring) => Unmeasure
           problem: "nothing is evaluated during training: evaluation.every is 0",
           fix: "set `evaluation.every`, or use a limit of `success`",
         },
+  kl: ({ recipe: { train } }) => {
+    if (train.minibatches * train.epochs > 1 || (train.maxLag ?? 0) > 0) return null;
+    const problem = "with one optimizer step in each step, KL is measured before it and is always 0";
+    return { problem, fix: "set `train.minibatches=2`, or use limits of `entropy` and `success`" };
+  },
   gradientNorm: ({ configuredEngine }) =>
     configuredEngine === undefined || configuredEngine.capabilities.gradientNorm
       ? null
-      : { problem: `${configuredEngine.title} does not measure it`, fix: "use a limit of `kl`" },
+      : { problem: `${configuredEngine.title} does not measure it`, fix: "remove this limit" },
 };
 
 function byPrograms(figure: string, { name }: Pick<Environment, "name">): Unmeasured {
