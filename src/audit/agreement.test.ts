@@ -4,8 +4,6 @@ import { drawFloat, generatorOf, rootKey, shuffled } from "../random.ts";
 import { mean } from "../statistics.ts";
 import { agreementOf, type Agreement, type Graded } from "./agreement.ts";
 
-const key = rootKey(1);
-
 interface Case {
   readonly groups: readonly {
     readonly credits: readonly number[];
@@ -26,7 +24,7 @@ const graded = (groups: Case["groups"]): Graded[] =>
 it("has scipy's numbers", () => {
   expect(cases.length).toBeGreaterThan(3);
   for (const { groups, expected } of cases) {
-    const found = agreementOf(graded(groups), "own", key);
+    const found = agreementOf(graded(groups), "own");
     for (const name of ["pearson", "corrected", "kendall", "sign", "slope"] as const)
       // Sums in another order.
       expect(found[name].value).toBeCloseTo(expected[name], 10);
@@ -53,7 +51,7 @@ it("is as computed by hand", () => {
       [1, 0],
     ],
   };
-  const found = agreementOf([one, other], "own", key);
+  const found = agreementOf([one, other], "own");
   // c̃ = (1, −1, −1, 1), q̃ = (½, −½, ¼, −¼): Σ c̃q̃ = 1 − ½, Σ c̃² = 4, Σ q̃² = ⅝.
   expect(found.pearson.value).toBeCloseTo(0.5 / Math.sqrt(4 * 0.625), 12);
   expect(found.slope.value).toBeCloseTo(0.125, 12);
@@ -66,10 +64,15 @@ it("is as computed by hand", () => {
 });
 
 /** Candidates with true values, credits made of these, and scores of 0 or 1 with common random numbers. */
-function simulated(continuations: number, credit: (value: number, noise: number) => number): Graded[] {
-  const generator = generatorOf(rootKey(5));
+function simulated(
+  continuations: number,
+  credit: (value: number, noise: number) => number,
+  decisions = 400,
+  seed = 5,
+): Graded[] {
+  const generator = generatorOf(rootKey(seed));
   const draw = () => drawFloat(generator);
-  return Array.from({ length: 400 }, (_, group) => {
+  return Array.from({ length: decisions }, (_, group) => {
     const base = 0.3 + 0.4 * draw();
     const values = Array.from({ length: 4 }, () => base + 0.3 * (draw() - 0.5));
     const shared = Array.from({ length: continuations }, draw);
@@ -93,9 +96,26 @@ function wrongly(kind: keyof typeof kinds): Agreement {
   return agreementOf(
     right.map((one) => ({ ...one, credits: kinds[kind]?.(one) ?? [] })),
     "own",
-    key,
   );
 }
+
+it("has intervals that contain the true correlation about as often as they say", () => {
+  const all = simulated(2, (value, noise) => value + 0.3 * noise, 4000, 9);
+  const [truth] = [agreementOf(all, "own").corrected.value ?? 0];
+  const audits = Array.from({ length: 200 }, (_, seed) =>
+    agreementOf(
+      simulated(8, (value, noise) => value + 0.3 * noise, 32, 100 + seed),
+      "own",
+    ),
+  );
+  for (const name of ["corrected", "slope"] as const) {
+    const intervals = audits.map((audit) => audit[name].interval);
+    expect(intervals.every((one) => one !== null)).toBe(true);
+    const target = name === "slope" ? 0.5 : truth;
+    const covered = intervals.filter((one) => one !== null && one.low <= target && target <= one.high).length;
+    expect(covered).toBeGreaterThan(0.9 * audits.length);
+  }
+});
 
 describe("credit", () => {
   it("that is right is seen as such, however few continuations there are", () => {
@@ -103,7 +123,6 @@ describe("credit", () => {
       const { pearson, ceiling, corrected, slope, sign } = agreementOf(
         simulated(continuations, (value) => value),
         "own",
-        key,
       );
       expect(pearson.value).toBeLessThan(0.99);
       expect(pearson.value).toBeCloseTo(ceiling ?? 0, 1);
@@ -122,7 +141,6 @@ describe("credit", () => {
       const noisy = agreementOf(
         simulated(continuations, (value, noise) => value + 0.3 * noise),
         "own",
-        key,
       );
       expect(noisy.corrected.value).toBeGreaterThan(0.6);
       expect(noisy.corrected.value).toBeLessThan(0.8);
@@ -164,15 +182,15 @@ it("is of differences within groups: what a group has in common is in no number"
     // All candidates of a decision gain or lose the same.
     scores: scores.map((own) => own.map((score) => score + (index % 5))),
   }));
-  const [before, after] = [groups, moved].map((each) => agreementOf(each, "group", key));
+  const [before, after] = [groups, moved].map((each) => agreementOf(each, "group"));
   for (const name of ["pearson", "corrected", "kendall", "sign", "slope"] as const)
     expect(after?.[name].value).toBeCloseTo(before?.[name].value ?? 0, 9);
 });
 
 it("counts the sign of a score from its group's mean, that of an advantage from zero", () => {
   const positive = simulated(32, (value) => 10 + value);
-  expect(agreementOf(positive, "own", key).sign.value).toBeLessThan(0.7);
-  expect(agreementOf(positive, "group", key).sign.value).toBeGreaterThan(0.93);
+  expect(agreementOf(positive, "own").sign.value).toBeLessThan(0.7);
+  expect(agreementOf(positive, "group").sign.value).toBeGreaterThan(0.93);
 });
 
 it("has a ceiling of nothing if the estimated values are noise alone", () => {
@@ -182,7 +200,7 @@ it("has a ceiling of nothing if the estimated values are noise alone", () => {
     credits: [0, 1, 2],
     scores: [0, 1, 2].map(() => Array.from({ length: 4 }, () => Number(drawFloat(generator) < 0.5))),
   }));
-  const { ceiling, pearson } = agreementOf(groups, "own", key);
+  const { ceiling, pearson } = agreementOf(groups, "own");
   // 100 differences: the reliability has a standard error of about 0.15.
   expect(ceiling ?? 0).toBeLessThan(0.6);
   expect(Math.abs(pearson.value ?? 1)).toBeLessThan(0.3);
@@ -192,7 +210,6 @@ it("puts candidates with similar credit together, equal ones in one bin", () => 
   const { bins, candidates } = agreementOf(
     simulated(16, (value) => value),
     "own",
-    key,
   );
   expect(bins).toHaveLength(5);
   expect(bins.reduce((total, bin) => total + bin.candidates, 0)).toBe(candidates);
@@ -205,7 +222,6 @@ it("puts candidates with similar credit together, equal ones in one bin", () => 
   const binary = agreementOf(
     simulated(16, (value) => Math.sign(value)).map((one) => ({ ...one, credits: [1, 0, 0, 0] })),
     "own",
-    key,
   );
   expect(binary.bins.map((bin) => bin.candidates)).toEqual([1200, 400]);
 });

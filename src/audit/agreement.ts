@@ -6,7 +6,6 @@
  * Notation, over all candidates i of all groups: c̃ is the credit minus its group's mean, q̃ the same of the estimated value,
  * and e the variance of q̃'s error. Both means are over the candidates that have a credit.
  */
-import { drawInt, generatorOf, type Key } from "../random.ts";
 import { mean, studentQuantile, sum, type Interval } from "../statistics.ts";
 
 /** The candidates of one decision. */
@@ -19,7 +18,7 @@ export interface Graded {
   readonly scores: readonly (readonly number[])[];
 }
 
-/** A number with its 95 % interval from resampled clusters. Null: not defined, or too few clusters. */
+/** A number with its 95 % interval over clusters. Null: not defined, or too few clusters. */
 export interface Estimate {
   readonly value: number | null;
   readonly interval: Interval | null;
@@ -54,18 +53,14 @@ export interface Bin {
   readonly interval: Interval | null;
 }
 
-/** Fewer clusters, resampled, say little of others. */
-const leastClusters = 8;
-const resamples = 1000;
+/** Intervals of fewer clusters contain the true number too seldom. */
+const leastClusters = 12;
 const mostBins = 5;
 /** Differences of sums of the same scores in another order. */
 const rounding = 1e-9;
 
-/**
- * @param zero `own`: a credit's sign is its own, as an advantage's. `group`: that of its difference from its group's mean
- * @param key of the resampling
- */
-export function agreementOf(graded: readonly Graded[], zero: "own" | "group", key: Key): Agreement {
+/** @param zero `own`: a credit's sign is its own, as an advantage's. `group`: that of its difference from its group's mean */
+export function agreementOf(graded: readonly Graded[], zero: "own" | "group"): Agreement {
   const groups = graded.filter(({ credits }) => credits.length > 1).map((one) => measured(one, zero));
   const inBins = binned(groups);
   const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster).values()].map((own) =>
@@ -73,27 +68,27 @@ export function agreementOf(graded: readonly Graded[], zero: "own" | "group", ke
   );
   const length = firstBin + 2 * inBins.length;
   const whole = added(clusters, length);
-  const resampled = resampledTotals(clusters, length, key);
-  const estimate = (of: Measure): Estimate => ({
+  const less = clusters.map((one) => without(whole, one));
+  const estimate = (of: Measure, scale: Scale): Estimate => ({
     value: of(whole),
-    interval: percentiles(resampled.map(of)),
+    interval: jackknifed(of(whole), less.map(of), scale),
   });
   return {
     groups: groups.length,
     candidates: sum(groups.map(({ credits }) => credits.length)),
     clusters: clusters.length,
-    pearson: estimate(pearsonOf),
+    pearson: estimate(pearsonOf, correlations),
     ceiling: ceilingOf(whole),
-    corrected: estimate(correctedOf),
-    kendall: estimate(kendallOf),
-    sign: estimate(signShare),
+    corrected: estimate(correctedOf, Math.abs(correctedOf(whole) ?? 0) < nearOne ? correlations : numbers),
+    kendall: estimate(kendallOf, correlations),
+    sign: estimate(signShare, shares),
     clear: at(whole, "clear"),
-    slope: estimate(slopeOf),
+    slope: estimate(slopeOf, numbers),
     bins: inBins.map((members, bin) => ({
       candidates: members.size,
       credit: mean([...members].map(({ credit }) => credit)),
       value: meanInBin(bin)(whole) ?? 0,
-      interval: percentiles(resampled.map(meanInBin(bin))),
+      interval: estimate(meanInBin(bin), numbers).interval,
     })),
   };
 }
@@ -188,7 +183,7 @@ function binned(groups: readonly Measured[]): readonly ReadonlySet<Candidate>[] 
 }
 
 /**
- * What all measures are made of: sums over groups, so that a resample of clusters is a sum of rows. For each bin, the sum
+ * What all measures are made of: sums over groups, so that leaving a cluster out is a difference of rows. For each bin, the sum
  * of its candidates' values and their number follow.
  */
 type Total = Float64Array;
@@ -268,23 +263,43 @@ function ratio(above: number, below: number): number | null {
   return below > rounding ** 2 ? above / below : null;
 }
 
-/** Clusters drawn with replacement, as many as there are (Efron and Tibshirani 1993, chapter 13). */
-function resampledTotals(clusters: readonly Total[], length: number, key: Key): Total[] {
-  if (clusters.length < leastClusters) return [];
-  const generator = generatorOf(key);
-  return Array.from({ length: resamples }, () =>
-    added(
-      clusters.map(() => clusters[drawInt(generator, clusters.length)] as Total),
-      length,
-    ),
-  );
+function without(whole: Total, part: Total): Total {
+  return whole.map((total, index) => total - (part[index] ?? 0));
 }
 
-/** Null if a measure is undefined in more than one of twenty resamples. */
-function percentiles(values: readonly (number | null)[]): Interval | null {
-  const known = values.filter((value) => value !== null).toSorted((one, other) => one - other);
-  if (known.length === 0 || known.length < 0.95 * values.length) return null;
-  const quantile = (share: number) =>
-    known[Math.min(known.length - 1, Math.floor(share * known.length))] as number;
-  return { low: quantile(0.025), high: quantile(0.975) };
+/** On which a measure's errors are about normal. */
+interface Scale {
+  readonly to: (value: number) => number;
+  readonly from: (value: number) => number;
+}
+
+const numbers: Scale = { to: (value) => value, from: (value) => value };
+const shares: Scale = { ...numbers, from: (value) => Math.min(1, Math.max(0, value)) };
+/** Fisher's z (1915, Biometrika 10). */
+const most = 0.9999;
+/** From here on a corrected correlation, which may exceed 1 by chance, has no z. */
+const nearOne = 0.95;
+const correlations: Scale = {
+  to: (value) => Math.atanh(Math.min(most, Math.max(-most, value))),
+  from: Math.tanh,
+};
+
+/**
+ * From the estimates that lack one cluster each, with Student's t (Miller 1974, Biometrika 61, "The jackknife – a review").
+ * Resampled percentiles contain the true number far less often with as few clusters as an audit has. Null: too few
+ * clusters, one estimate is undefined, or all are the same, which says nothing of other clusters.
+ */
+function jackknifed(
+  whole: number | null,
+  less: readonly (number | null)[],
+  { to, from }: Scale,
+): Interval | null {
+  const known = less.filter((value) => value !== null).map(to);
+  const count = known.length;
+  if (whole === null || count < leastClusters || count < less.length) return null;
+  const centre = mean(known);
+  const error = Math.sqrt(((count - 1) / count) * sum(known.map((one) => (one - centre) ** 2)));
+  if (error <= rounding) return null;
+  const half = quantileOf(count - 1) * error;
+  return { low: from(to(whole) - half), high: from(to(whole) + half) };
 }

@@ -85,7 +85,6 @@ export async function auditRun(setting: AuditSetting): Promise<AuditedRun> {
   const judge = judgeOf(run);
   const { credits, omitted } = await creditsOf(stored, resolved.algorithm, judge?.name);
   const candidates = valued.decisions.flatMap((decision) => decision.candidates);
-  const compared = childKey(key, "intervals");
   return {
     run: run.name,
     environment: resolved.environment.name,
@@ -109,20 +108,24 @@ export async function auditRun(setting: AuditSetting): Promise<AuditedRun> {
     failed: failed.length,
     unpaired,
     ...(problem === undefined ? {} : { problem }),
-    credits: [
-      ...references(valued.decisions).map(({ name, graded }): CreditRecord => {
-        return { name, kind: "continuations", slices: slicesOf(valued.decisions, graded, "own", compared) };
-      }),
-      ...credits.flatMap((credit): CreditRecord[] => {
-        const zero = credit.kind === "advantage" ? "own" : "group";
-        const slices = slicesOf(valued.decisions, (decision) => gradedBy(decision, credit), zero, compared);
-        // Nothing to say of a judge that was asked of nothing.
-        return slices[0]?.agreement.groups === 0 ? [] : [{ name: credit.name, kind: credit.kind, slices }];
-      }),
-    ],
+    credits: creditRecords(valued.decisions, credits),
     omitted: [...omitted],
     audited: valued.decisions.map((decision) => auditedDecision(decision, credits)),
   };
+}
+
+function creditRecords(decisions: readonly ValuedDecision[], credits: readonly Credit[]): CreditRecord[] {
+  return [
+    ...references(decisions).map(({ name, graded }): CreditRecord => {
+      return { name, kind: "continuations", slices: slicesOf(decisions, graded, "own") };
+    }),
+    ...credits.flatMap((credit): CreditRecord[] => {
+      const zero = credit.kind === "advantage" ? "own" : "group";
+      const slices = slicesOf(decisions, (decision) => gradedBy(decision, credit), zero);
+      // Nothing to say of a judge that was asked of nothing.
+      return slices[0]?.agreement.groups === 0 ? [] : [{ name: credit.name, kind: credit.kind, slices }];
+    }),
+  ];
 }
 
 /** @throws TroupeError `bad_arguments` if not one is within the limit */
@@ -212,7 +215,6 @@ function slicesOf(
   decisions: readonly ValuedDecision[],
   grade: Grade,
   zero: "own" | "group",
-  key: AuditKey,
 ): CreditRecord["slices"] {
   const roles = [...new Set(decisions.map(({ role }) => role))];
   const turns = [...new Set(decisions.map(({ turn }) => turn))].toSorted((one, other) => one - other);
@@ -228,12 +230,10 @@ function slicesOf(
     const own = decisions.filter(
       ({ role, turn }) => (kind.role ?? role) === role && (kind.turn ?? turn) === turn,
     );
-    const { bins, ...rest } = agreementOf(own.map(grade), zero, key);
+    const { bins, ...rest } = agreementOf(own.map(grade), zero);
     return { ...kind, agreement: { ...rest, bins: [...bins] } };
   });
 }
-
-type AuditKey = Parameters<typeof agreementOf>[2];
 
 function auditedDecision(
   decision: ValuedDecision,

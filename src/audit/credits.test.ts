@@ -46,14 +46,19 @@ it("takes no credit from actions that continue an alternative", async () => {
   expect(given.get("c3, as recorded")).toEqual([0.5, -1, 1, -0.5, null]);
 });
 
-it("says why an algorithm of one trajectory's states has no credits for a tree", async () => {
-  const { given, omitted } = await creditsIn(
-    alternatives(0, [
-      [0, 1],
-      [0, 1],
-    ]),
-    algorithmFrom("magrpo", { samples: 2 }),
-  );
-  expect([...given.keys()]).not.toContain("c3");
-  expect(omitted.find(({ name }) => name === "c3")?.reason).toMatch(/several actions in the state 1/);
+it("takes every continuation of a tree for c3, whose own are of one trajectory's states", async () => {
+  const episode = alternatives(0, [
+    [0, 1],
+    [0, 1],
+  ]);
+  const { given } = await creditsIn(episode, algorithmFrom("magrpo", { samples: 2 }));
+  // Both first actions are worth ½; of those that follow each, one is better than the other by 1.
+  expect(given.get("c3")).toEqual([0, -1, 1, 0, -1, 1]);
+});
+
+it("says why an algorithm has no credits", async () => {
+  const lines = [0, 1].map((score) => ({ actions: [action()], score }));
+  const { given, omitted } = await creditsIn(trajectories(0, lines), algorithmFrom("magrpo", { samples: 2 }));
+  expect([...given.keys()]).not.toContain("ppo");
+  expect(omitted.find(({ name }) => name === "ppo")?.reason).toMatch(/critic|values/);
 });

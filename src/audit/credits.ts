@@ -56,7 +56,10 @@ function recordedAdvantages(stored: readonly StoredEpisode[], algorithm: string)
   };
 }
 
-/** The row with its default options, applied to the episodes as this run sampled them. */
+/** Options without which a row compares no more than the actions that its own way of sampling gives. */
+const options: Readonly<Record<string, Readonly<Record<string, unknown>>>> = { c3: { continued: "tree" } };
+
+/** The row with its default options, or those above, applied to the episodes as this run sampled them. */
 async function computedCredit(
   stored: readonly StoredEpisode[],
   name: string,
@@ -64,7 +67,7 @@ async function computedCredit(
   try {
     const credited = await rescore(
       stored.map(({ episode }) => episode),
-      { algorithm: algorithmFrom(name) },
+      { algorithm: algorithmFrom(name, options[name]) },
     );
     const advantages = advantagesOf(credited);
     return { name, kind: "advantage", of: (_, action) => advantages.get(action) ?? null };

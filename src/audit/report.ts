@@ -145,9 +145,9 @@ const lead =
   "on the way.";
 
 const legend =
-  "All numbers are about differences between candidates of the same decision, with 95 % intervals from resampled episodes. " +
+  "All numbers are about differences between candidates of the same decision, with 95 % intervals from leaving out one episode at a time. " +
   "r: correlation of credit and estimated value. A perfect credit would not have 1, because the estimate is noisy; r corrected is r " +
-  "divided by what a perfect credit would have. Right sign: of the candidates that are clearly better or worse than their siblings, " +
+  "divided by what a perfect credit would have, and may exceed 1 by chance. Right sign: of the candidates that are clearly better or worse than their siblings, " +
   "those whose credit says so; a credit of 0 counts half, so that 50 % is chance. Worth of a unit: the score that one unit of credit stands " +
   "for, 1 for a credit in units of the score without noise of its own. “One continuation” and “half of the continuations” are the mean " +
   "score of so many, minus the siblings', compared with the other continuations: an unbiased credit with that much noise. Algorithms other than the run's are applied with " +

@@ -161,7 +161,7 @@ describe.each(Object.entries(games))("true values of %s", (_name, { played, word
     }
     // Exact values as the credit are perfect, and reversed as wrong as possible.
     const reversed = graded.map((one) => ({ ...one, credits: one.credits.map((credit) => -credit) }));
-    const [right, wrong] = [graded, reversed].map((each) => agreementOf(each, "own", rootKey(1)));
+    const [right, wrong] = [graded, reversed].map((each) => agreementOf(each, "own"));
     expect(right?.corrected.value).toBeCloseTo(1, 1);
     expect(right?.sign.value).toBe(1);
     expect(right?.slope.value).toBeCloseTo(1, 0);
