@@ -172,6 +172,16 @@ export const overlong = {
     .describe("Soft penalty on long actions (DAPO). Absent: none."),
 };
 
+/** Of rows that compare samples of one state or task. */
+export const ofGroups = {
+  ...klOption("none", "k3"),
+  ...entropy,
+  ...truncated,
+  ...dynamicSampling,
+  ...downSample,
+  ...overlong,
+};
+
 export function overlongTerm(option: Overlong | undefined): Overlong | null {
   return option ?? null;
 }

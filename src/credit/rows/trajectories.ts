@@ -8,16 +8,7 @@ import { outcomeReturn, teamReturn, trajectoryProgress, trajectoryReturn } from 
 import { mixedScore } from "../rewards.ts";
 import * as option from "./options.ts";
 
-const shared = {
-  ...option.klOption("none", "k3"),
-  ...option.entropy,
-  ...option.truncated,
-  ...option.dynamicSampling,
-  ...option.downSample,
-  ...option.overlong,
-};
-
-const sharedOfTeams = { ...shared, ...option.teamReward };
+const sharedOfTeams = { ...option.ofGroups, ...option.teamReward };
 
 /** N trajectories per task, the mean as baseline, the episode's score as return. */
 function trajectories(options: z.output<typeof trajectoryOptions>): Omit<Columns, "objective"> {
@@ -111,7 +102,7 @@ const roleOptions = z.strictObject({
   standardise: option.standardise,
   ...option.clip(),
   aggregation: option.aggregation("token-mean"),
-  ...shared,
+  ...option.ofGroups,
   ...option.shaping,
 });
 

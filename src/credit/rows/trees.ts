@@ -36,12 +36,7 @@ export const atGrpo = row(
     standardise: option.standardise,
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),
-    ...option.klOption("none", "k3"),
-    ...option.entropy,
-    ...option.truncated,
-    ...option.dynamicSampling,
-    ...option.downSample,
-    ...option.overlong,
+    ...option.ofGroups,
     ...option.shaping,
   }),
   (options) => {
@@ -104,12 +99,7 @@ const options = (least: number) =>
         "Additional factor of a turn that `terminationThreshold` made the last. Absent: 1; MAGRPO's first code: 2.",
       ),
     aggregation: option.aggregation("sequence-sum"),
-    ...option.klOption("none", "k3"),
-    ...option.entropy,
-    ...option.truncated,
-    ...option.dynamicSampling,
-    ...option.downSample,
-    ...option.overlong,
+    ...option.ofGroups,
   });
 
 export interface RewardOptions {
@@ -216,12 +206,7 @@ export const c3 = row(
     standardise: z.boolean().default(false).describe("Divide by the standard deviation of what is left."),
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),
-    ...option.klOption("none", "k3"),
-    ...option.entropy,
-    ...option.truncated,
-    ...option.dynamicSampling,
-    ...option.downSample,
-    ...option.overlong,
+    ...option.ofGroups,
   }),
   (chosen) => {
     const kl = option.klTerm(chosen.kl);
