@@ -12,6 +12,7 @@ import type { Episode } from "../src/rollout/episode.ts";
 import { readEpisodes, type StoredEpisode } from "../src/rollout/stored.ts";
 import { HashEngine } from "../src/train/testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
+import { layoutOf } from "../src/runs/layout.ts";
 import { train } from "../src/train/run.ts";
 
 const python = process.env["TROUPE_HARBOR_PYTHON"];
@@ -173,6 +174,42 @@ describe("trajectories in ATIF", () => {
     }
     expect(ends).toBeGreaterThan(10);
     expect(documents.size).toBe(ends + 1);
+  });
+
+  it("two runs never share a folder, and the run's own has only what the run has", async () => {
+    const own = path.join(root, "own");
+    await expect(writeAtif(path.join(root, "tiny"), run, path.join(root, "out"))).rejects.toMatchObject({
+      code: "bad_arguments",
+      message: expect.stringMatching(/out has files: give a new folder$/) as string,
+    });
+    await fs.mkdir(own);
+    await fs.writeFile(path.join(own, "train-9-9.0.json"), "of an episode that is gone");
+    const files = await writeAtif(path.join(root, "tiny"), run, own, true);
+    const names = await fs.readdir(own);
+    expect(names).toHaveLength(files);
+    expect(names).not.toContain("train-9-9.0.json");
+  });
+
+  it("a damaged run leaves no documents", async () => {
+    const [damaged, out] = [path.join(root, "damaged"), path.join(root, "none")];
+    await fs.cp(path.join(root, "tiny"), damaged, { recursive: true });
+    const { episodeData } = layoutOf(damaged);
+    const bytes = await fs.readFile(episodeData);
+    await fs.writeFile(episodeData, bytes.fill(0, bytes.length - 40));
+    await expect(writeAtif(damaged, run, out)).rejects.toMatchObject({ code: "bad_run" });
+    expect(await fs.readdir(out)).toEqual([]);
+  });
+
+  it("log-probabilities are left out where JSON has no number for one", () => {
+    const stored = storedTools();
+    const actions = stored.episode.actions.map((one) => ({
+      ...one,
+      logprobs: Float32Array.of(-Infinity, -1),
+    }));
+    const [document] = atifDocuments(run, { ...stored, episode: { ...stored.episode, actions } });
+    const { steps } = checked(JSON.parse(JSON.stringify(document)));
+    const measured = steps.flatMap(({ metrics }) => metrics ?? []);
+    expect(measured.map((metrics) => "logprobs" in metrics)).toEqual([false, false]);
   });
 
   it("answers of tools belong to the step that called them, and nothing is shown twice", () => {

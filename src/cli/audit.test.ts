@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { auditSchema, type AuditedRun } from "../audit/records.ts";
 import { readEpisodes } from "../rollout/stored.ts";
-import { runCommand, type Outcome } from "./testing/command.ts";
+import { auditLines } from "./audit.ts";
+import { runCommand, troupe, type Outcome } from "./testing/command.ts";
 
 /** By rule: whoever says a long thing is right. */
 const judgeProgram = `
@@ -145,6 +146,30 @@ it("writes a report", async () => {
   expect(text).toMatch(/Not computed: .*ppo, iac, maac \(needs the values of a critic, [^)]*\)\.$/m);
   expect(text).toContain("troupe audit tree --decisions 9 --continuations 4 --seed 0 --out reports");
   expect(await readFile(join(cwd, "reports", "audit.html"), "utf8")).toContain("<svg");
+});
+
+it("audits a run once that is given twice, by its name and its folder", async () => {
+  expect(await audited("tree", join("runs", "tree"))).toEqual(await audited("tree"));
+});
+
+it("says what a narrow terminal leaves out, and has a line for each reason not to compute", async () => {
+  const found = await audited("tree");
+  const fits = auditLines(found, 200);
+  expect(fits.find((line) => line.startsWith("credit"))).toMatch(/right sign +worth of a unit$/);
+  expect(fits.join("\n")).not.toContain("left out: ");
+  expect(fits.filter((line) => line.startsWith("Not computed: ")).length).toBeGreaterThan(1);
+  const narrow = auditLines(found, 60);
+  expect(narrow.find((line) => line.startsWith("credit"))).not.toContain("right sign");
+  expect(narrow).toContain("3 columns left out: a wider terminal, --json or --out shows them");
+});
+
+it("says at Ctrl-C that nothing was written", { timeout: 60_000 }, async () => {
+  const { code, stdout, stderr } = await troupe(["audit", "tree"], {
+    cwd,
+    watch: (output, interrupt) => void (output.includes("different candidates") && interrupt()),
+  });
+  expect([code, stdout]).toEqual([130, ""]);
+  expect(stderr).toMatch(/\nStopped; nothing was written\.\n$/);
 });
 
 it("says why a run cannot be audited, and what to do", async () => {

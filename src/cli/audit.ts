@@ -1,10 +1,11 @@
 /** `troupe audit RUN…`: continues recorded decisions and compares their true values with the credit that they were given. */
-import { basename, isAbsolute } from "node:path";
+import { basename, isAbsolute, resolve } from "node:path";
 import { Command } from "commander";
 import { auditRun, chooseStep, type AuditSetting } from "../audit/audit.ts";
 import { agreementTable, factsOf, writeAudit } from "../audit/report.ts";
 import { auditVersion, type AuditedRun } from "../audit/records.ts";
 import { runsFolder, shellWord } from "../command-line.ts";
+import { exitInterrupted } from "../engines/interrupts.ts";
 import { TroupeError } from "../errors.ts";
 import { showCount, showDuration } from "../format.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
@@ -14,6 +15,7 @@ import { readEpisodeIndex } from "../runs/read-episodes.ts";
 import { withServices } from "../train/services.ts";
 import { openSavedRun, type SavedRun } from "../train/weights.ts";
 import { wholeNumber } from "./arguments.ts";
+import { exitCodes, listenForStop } from "./exit.ts";
 import { findPlace } from "./places.ts";
 import { printJson, printLines, printNote } from "./print.ts";
 import { tableLines, terminalWidth } from "./table.ts";
@@ -48,23 +50,41 @@ export function auditCommand(): Command {
     .option("--json", "print one JSON document")
     .action(async (given: string[], options: AuditArguments) => {
       if (options.out !== undefined) await makeDirectory(options.out, "");
-      const runs: AuditedRun[] = [];
-      for (const one of given) runs.push(await audited(one, options));
+      const runs = await auditAll(given, options);
       const record = { schema_version: auditVersion, command: commandOf(given, options), runs } as const;
       // Before anything is written: what took minutes to compute is not lost with a full disk.
       if (options.json === true) printJson(record);
-      else printLines(runs.flatMap(auditLines));
+      else printLines(runs.flatMap((run) => auditLines(run, terminalWidth())));
       const written = options.out === undefined ? [] : await writeAudit(record, options.out, "audit");
       if (options.json !== true) printLines(written.map((file) => `wrote ${file}`));
     });
 }
 
-async function audited(given: string, options: AuditArguments): Promise<AuditedRun> {
-  const place = await findPlace(given, options.runs);
-  if (place.kind !== "run")
-    throw new TroupeError("bad_arguments", `${given} is not a run: it has no episodes to audit`);
-  const { step, run } = await chosenStep(place.run, given, options.step);
-  const checkpoint = run.checkpoint?.directory ?? given;
+/** What is audited of a run. */
+interface Chosen {
+  readonly run: SavedRun;
+  readonly step: number;
+  /** The folder of the checkpoint that its decisions are continued with. */
+  readonly checkpoint: string;
+}
+
+async function auditAll(given: readonly string[], options: AuditArguments): Promise<AuditedRun[]> {
+  using _ = listenForStop(() => {
+    printNote("Stopped; nothing was written.");
+    exitInterrupted(exitCodes.interrupted);
+  });
+  // Of a run that is given twice, by its name and its folder, too.
+  const different = new Map<string, Chosen>();
+  for (const one of given) {
+    const chosen = await choose(one, options);
+    different.set(`${resolve(chosen.checkpoint)} ${chosen.step}`, chosen);
+  }
+  const runs: AuditedRun[] = [];
+  for (const chosen of different.values()) runs.push(await audited(chosen, options));
+  return runs;
+}
+
+async function audited({ run, step, checkpoint }: Chosen, options: AuditArguments): Promise<AuditedRun> {
   const choice = { runs: options.runs, overrides: ["judge=null"] };
   return withTrainedTeam(checkpoint, choice, (trained) =>
     withServices(
@@ -86,25 +106,22 @@ async function audited(given: string, options: AuditArguments): Promise<AuditedR
   );
 }
 
-/** The step, and the run with the checkpoint that its decisions are continued with. */
-async function chosenStep(
-  run: SavedRun,
-  given: string,
-  wanted: number | undefined,
-): Promise<{ readonly step: number; readonly run: SavedRun }> {
+async function choose(given: string, { runs, step: wanted }: AuditArguments): Promise<Chosen> {
+  const place = await findPlace(given, runs);
+  if (place.kind !== "run")
+    throw new TroupeError("bad_arguments", `${given} is not a run: it has no episodes to audit`);
+  const { run } = place;
   const { checkpoints } = layoutOf(run.directory);
   const entries = await readEpisodeIndex(run.directory);
   const steps = new Set(entries.filter(({ evaluation }) => evaluation === undefined).map(({ step }) => step));
   const recorded = [...steps].filter((step) => wanted === undefined || step === wanted);
   const isGiven = run.checkpoint !== null && basename(given) === basename(run.checkpoint.directory);
-  const saved =
-    isGiven && run.checkpoint !== null ? [run.checkpoint.state.step] : await checkpointSteps(checkpoints);
+  const saved = isGiven ? [run.checkpoint.state.step] : await checkpointSteps(checkpoints);
   const chosen = chooseStep(recorded, saved);
-  if (chosen !== null)
-    return {
-      step: chosen.step,
-      run: await openSavedRun(run.directory, `${checkpoints}/step-${chosen.checkpoint}`),
-    };
+  if (chosen !== null) {
+    const checkpoint = `${checkpoints}/step-${chosen.checkpoint}`;
+    return { run: await openSavedRun(run.directory, checkpoint), step: chosen.step, checkpoint };
+  }
   const problem =
     saved.length === 0
       ? "has no checkpoint to continue with"
@@ -148,10 +165,37 @@ function counted(count: number, what: string): string {
   return `${showCount(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
-function auditLines(run: AuditedRun): string[] {
+/** Columns of the table that a narrow terminal leaves out, in this order: the others say whether the credit is right. */
+const leastNeeded = ["worth of a unit", "right sign", "Kendall's τ"];
+
+/** @param width of the terminal */
+export function auditLines(run: AuditedRun, width: number): string[] {
   const { titles, rows } = agreementTable(run);
-  const columns = titles.map((title, index) => ({ title, ...(index > 3 ? { leftOut: 10 - index } : {}) }));
-  return [run.run, ...factsOf(run), "", ...tableLines(columns, rows, terminalWidth()), ""];
+  const columns = titles.map((title) => {
+    const place = leastNeeded.indexOf(title);
+    return place === -1 ? { title } : { title, leftOut: place };
+  });
+  const table = tableLines(columns, rows, width);
+  const missing = leastNeeded.filter((title) => table[0]?.includes(title) !== true).length;
+  const count = missing === 1 ? "1 column" : `${missing} columns`;
+  const note = `${count} left out: a wider terminal, --json or --out shows ${missing === 1 ? "it" : "them"}`;
+  return [
+    run.run,
+    ...factsOf({ ...run, omitted: [] }),
+    ...omittedLines(run.omitted),
+    "",
+    ...table,
+    ...(missing === 0 ? [] : [note]),
+    "",
+  ];
+}
+
+/** A line for each reason: all in one, as in a report, are hard to read in a terminal. */
+function omittedLines(omitted: AuditedRun["omitted"]): string[] {
+  const byReason = Map.groupBy(omitted, ({ name, reason }) => reason.replace(`${name} `, ""));
+  return [...byReason].map(
+    ([reason, alike]) => `Not computed: ${alike.map(({ name }) => name).join(", ")} (${reason}).`,
+  );
 }
 
 /** The command that makes the report, without folders of this machine. */

@@ -37,6 +37,10 @@ function run(args: readonly string[], options: Partial<Surroundings> = {}): Prom
   return runCommand(args, { cwd, ...options });
 }
 
+function playSmall(...args: readonly string[]): Promise<Outcome> {
+  return run(["play", "--run", "small", ...args], { input: "q\n" });
+}
+
 async function resultOf(name: string): Promise<RunResult> {
   return resultSchema.parse(JSON.parse(await readFile(join(cwd, "runs", name, "result.json"), "utf8")));
 }
@@ -210,6 +214,22 @@ describe("commands on runs", () => {
     expect(withRun).toMatchObject({ code: 0, stderr: "" });
     expect(withRun.stdout).toMatch(/you: a1\n/);
     expect((await run(["play", "plan-path"])).code).toBe(0);
+  });
+
+  it("play goes on from a recorded state, with the person as the role that acts next", async () => {
+    const index = await readFile(join(cwd, "runs", "small", "episodes", "index.jsonl"), "utf8");
+    const { id } = JSON.parse(index.split("\n")[0] ?? "") as { id: string };
+    const later = await playSmall("--from", id, "--node", "0");
+    expect(later).toMatchObject({ code: 0, stderr: "" });
+    expect(later.stdout).toMatch(
+      new RegExp(`^Plays on from ${id}, state 0, with the weights after step \\d+\\.\nYou are the planner`),
+    );
+    const first = await playSmall("--from", id);
+    expect(first.stdout).toMatch(/, its first state, with .*\nYou are the scout/);
+    const missing = await playSmall("--from", id, "--node", "55");
+    expect(missing.code).toBe(2);
+    expect(missing.stderr).toContain(`error: --node: ${id} has no state 55; it has 0, `);
+    expect((await playSmall("--node", "0")).stderr).toContain("--node needs --from");
   });
 
   it.each(["q", "quit", "exit"])("play asks again after an empty line, and ends on %s", async (word) => {

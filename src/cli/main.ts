@@ -63,6 +63,7 @@ export async function runProcess(argv: readonly string[]): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     isRunning = false;
     if (error.code === "EPIPE") return outputClosed();
+    printNote(`error: standard output cannot be written: ${error.code ?? error.message}`);
     process.exit(exitCodes.failure);
   });
   process.stderr.on("error", messagesClosed);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { runCommand, troupe } from "./testing/command.ts";
+import { runCommand, shell, troupe } from "./testing/command.ts";
 
 const recipe = `name: small
 environment: { name: plan-path, size: 3 }
@@ -33,6 +33,12 @@ it("--quiet shows the first and last step of each stage, no episodes, and the re
   expect(stderr).not.toContain("sample episode");
   expect(stderr).not.toContain("warm start 2/60");
   expect(stdout).toMatch(/^\nheld-out tasks .*\n─.*\nteam before .*\nteam after /);
+});
+
+it("says that standard output cannot be written, and nothing of a reader that is gone", async () => {
+  const full = await shell("troupe recipes --json >/dev/full", { cwd });
+  expect(full).toEqual({ code: 1, stdout: "", stderr: "error: standard output cannot be written: ENOSPC\n" });
+  expect(await shell("troupe recipes --json | true", { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
 it("an error is the last event of --json, with its exit code", async () => {

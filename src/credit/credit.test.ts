@@ -175,12 +175,13 @@ const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1
 
 const reference = ({ tokens }: Action) => new Float32Array(tokens.length).fill(-3);
 
-describe("whyUntrained", () => {
-  const why = (one: CreditedAction, algorithm: Algorithm) => [
-    whyUntrained(one, algorithm),
-    toData([one], algorithm, { reference: () => Float32Array.of(-1) }).length,
-  ];
+/** And how many data the action alone gives. */
+const why = (one: CreditedAction, algorithm: Algorithm) => [
+  whyUntrained(one, algorithm),
+  toData([one], algorithm, { reference: () => Float32Array.of(-1) }).length,
+];
 
+describe("whyUntrained", () => {
   it("says of each action whether it adds to the loss", () => {
     const masking = algorithmFrom("at-grpo", { truncated: "mask" });
     expect(why(creditedWith(1), tokenMean)).toEqual([null, 1]);

@@ -319,6 +319,7 @@ describe("mistakes in values", () => {
       "algorithm.nmae: unknown key; did you mean `name`? Keys of `algorithm`: name, samples",
     ],
     ["train.tokensPerStep=10", "train.tokensPerStep: 10 tokens are always reached"],
+    ["watch.limits.entropy={action: warn}", "watch.limits.entropy: needs a limit: below or above"],
     ["algorithm.sample=3", "algorithm.sample: unknown key; did you mean `samples`?"],
     ["constructor.name=3", "constructor: unknown key"],
     ["__proto__.seed=3", "__proto__: unknown key"],
@@ -327,6 +328,13 @@ describe("mistakes in values", () => {
   ];
   it.each(cases)("%s", async (override, expected) => {
     expect((await rejection([override])).message).toContain(expected);
+  });
+
+  it("a limit of `watch` under a wrong key is one mistake", async () => {
+    const { mistakes } = await rejection(["watch.limits.kl={below: 1}"]);
+    expect(mistakes.map(({ key, problem }) => `${key}: ${problem}`)).toEqual([
+      "watch.limits.kl.below: unknown key",
+    ]);
   });
 
   it("are shown for invalid YAML", async () => {

@@ -20,7 +20,9 @@ function limit<Shape extends z.ZodRawShape>(what: string, shape: Shape) {
   return z
     .strictObject({ ...shape, action })
     .refine((given) => names.some((name) => (given as Record<string, unknown>)[name] !== undefined), {
-      message: `a limit: ${names.join(" or ")}`,
+      message: `needs a limit: ${names.join(" or ")}`,
+      // A limit under a wrong key is one mistake.
+      when: ({ issues }) => issues.length === 0,
     })
     .optional()
     .describe(what);

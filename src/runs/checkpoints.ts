@@ -116,11 +116,25 @@ export async function damagedCheckpoint(
   what: string,
   cause?: unknown,
 ): Promise<TroupeError> {
-  const step = Number(/step-(\d+)$/.exec(directory)?.[1]);
-  const before = (await checkpointSteps(path.dirname(directory))).findLast((other) => other < step);
-  const fix =
-    before === undefined
-      ? "There is no earlier one; remove the run's folder to start over"
-      : `Remove that folder to resume from step-${before}`;
+  const fix = await repairOf(path.dirname(directory), Number(/step-(\d+)$/.exec(directory)?.[1]));
   return new TroupeError("bad_run", `The checkpoint ${directory} is damaged: ${what}. ${fix}.`, { cause });
+}
+
+/** A run resumes from its newest checkpoint: an older one, such as the best, can go. */
+async function repairOf(checkpoints: string, step: number): Promise<string> {
+  const steps = await checkpointSteps(checkpoints);
+  const newest = Math.max(...steps);
+  if (newest > step && (await isWhole(checkpointDirectory(checkpoints, newest)))) return "Remove that folder";
+  const before = steps.findLast((other) => other < step);
+  if (before === undefined) return "There is no earlier one; remove the run's folder to start over";
+  return `Remove that folder to resume from step-${before}`;
+}
+
+async function isWhole(directory: string): Promise<boolean> {
+  try {
+    await readCheckpoint(directory);
+    return true;
+  } catch {
+    return false;
+  }
 }

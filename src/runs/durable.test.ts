@@ -2,7 +2,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { syncPath, writeDirectoryDurably, writeFileDurably, writing } from "./durable.ts";
+import { makeDirectory, syncPath, writeDirectoryDurably, writeFileDurably, writing } from "./durable.ts";
 
 it("what cannot be flushed to the disk is an error that says what to do", async () => {
   const target = path.join(os.tmpdir(), "troupe-nowhere", "records.jsonl");
@@ -24,6 +24,15 @@ it.each([
     code: "bad_run",
     message: expect.stringContaining(`Cannot write records.jsonl: ${message}`) as string,
   });
+});
+
+it("a command that has nothing to resume says no more than to repeat it", async () => {
+  const root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-durable-"));
+  await fs.writeFile(path.join(root, "taken"), "");
+  await expect(makeDirectory(path.join(root, "taken"), "")).rejects.toThrow(
+    /Choose another folder, then repeat the command\.$/,
+  );
+  await fs.rm(root, { recursive: true });
 });
 
 it("a failed write leaves nothing behind that takes space", async () => {

@@ -158,7 +158,7 @@ function remedyFor({ code = "", errno = 0 }: NodeJS.ErrnoException): string | un
 
 /**
  * Runs a write; a disk failure becomes an error that says what to do. Other errors pass through.
- * @param resumes what happens if the command is repeated
+ * @param resumes what happens if the command is repeated; empty: nothing worth saying
  */
 export async function writing<T>(target: string, write: () => Promise<T>, resumes = runResumes): Promise<T> {
   try {
@@ -171,6 +171,6 @@ export async function writing<T>(target: string, write: () => Promise<T>, resume
 }
 
 function writeError(target: string, remedy: string, cause: unknown, resumes = runResumes): TroupeError {
-  const advice = `then repeat the command; ${resumes}`;
+  const advice = `then repeat the command${resumes === "" ? "" : `; ${resumes}`}`;
   return new TroupeError("bad_run", `Cannot write ${target}: ${remedy}, ${advice}.`, { cause });
 }

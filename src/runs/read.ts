@@ -52,13 +52,18 @@ export interface RunSummary {
  * runs, such as those of experiments, are not listed.
  */
 export async function listRuns(root: string): Promise<RunSummary[]> {
+  return Promise.all((await runFolders(root)).map(summarizeRun));
+}
+
+/** Their folders only: nothing in them is read. */
+export async function runFolders(root: string): Promise<string[]> {
   const entries = (await ifPresent(root, () => fs.readdir(root, { withFileTypes: true }))) ?? [];
   const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
   const own = await Promise.all(
     folders.map(async ({ name }) => ((await holdsRuns(path.join(root, name)).catch(isOne)) ? [] : [name])),
   );
   const names = own.flat().toSorted();
-  return Promise.all(names.map((name) => summarizeRun(path.join(root, name))));
+  return names.map((name) => path.join(root, name));
 }
 
 /** What cannot be read is listed, with the reason. */

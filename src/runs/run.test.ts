@@ -2,10 +2,19 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkpointSteps, readCheckpoint } from "./checkpoints.ts";
+import { checkpointOf, checkpointSteps, readCheckpoint } from "./checkpoints.ts";
 import type { NewEpisode } from "./episode-log.ts";
+import { layoutOf } from "./layout.ts";
 import { readEpisodeIndex } from "./read-episodes.ts";
-import { listRuns, readEngines, readEvaluations, readMetrics, readRecipe, readResult } from "./read.ts";
+import {
+  listRuns,
+  readEngines,
+  readEvaluations,
+  readMetrics,
+  readRecipe,
+  readResult,
+  runFolders,
+} from "./read.ts";
 import { openRun } from "./run.ts";
 import type { Run } from "./run.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
@@ -367,6 +376,21 @@ test.each([
   );
 });
 
+test("of an older checkpoint that is damaged, only the folder is in the way", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    for (const step of [1, 2]) {
+      await recordStep(run, step);
+      await checkpoint(run, step);
+    }
+  }
+  const { checkpoints } = layoutOf(directory);
+  await fs.rm(path.join(checkpoints, "step-1", "shared.optimizer"));
+  await expect(checkpointOf(checkpoints, 1)).rejects.toThrow(
+    "step-1 is damaged: shared.optimizer is missing. Remove that folder.",
+  );
+});
+
 test("evaluations that a checkpoint relies on can be neither removed nor repeated", async () => {
   {
     await using run = await openRun(directory, recipe);
@@ -429,6 +453,7 @@ test("runs are listed with their state; damaged ones as such", async () => {
     ["stopped", "interrupted"],
     ["torn", "damaged"],
   ]);
+  expect(await runFolders(root)).toEqual(statuses.map(([name = ""]) => path.join(root, name)));
   expect(await readResult(path.join(root, "done"))).toEqual(result);
   await expect(readResult(path.join(root, "future"))).rejects.toThrow("has schema_version 2");
   expect(await listRuns(path.join(root, "nowhere"))).toEqual([]);

@@ -40,6 +40,16 @@ export interface RunLine {
   readonly problem?: string;
   /** The team's share of successes in its last evaluation, with its 95 % interval. Null: not evaluated. */
   readonly success: Interval | null;
+  /** The last time that `watch` stopped the run, or returned to a checkpoint. Absent: it never did. */
+  readonly watch?: Watched;
+}
+
+export interface Watched {
+  readonly action: "stop" | "return";
+  /** After which it acted. */
+  readonly step: number;
+  /** What it did, and why, for people. */
+  readonly text: string;
 }
 
 export interface Interval {
@@ -172,8 +182,14 @@ export interface EpisodeView {
   readonly step: number;
   readonly team: string | null;
   readonly split: string | null;
+  /** Share of its trajectories that end in success, and the mean of their scores. */
   readonly success: number;
   readonly score: number;
+  /**
+   * Of the first trajectory, which alone is play of the team: the others say what alternatives are worth. Absent: all
+   * are play.
+   */
+  readonly first?: { readonly success: boolean; readonly score: number };
   /** As in the record, and as the environment renders it to people. */
   readonly task: unknown;
   readonly taskText: string;
@@ -189,6 +205,11 @@ export interface EpisodeView {
   /** The newer and the older neighbour in the list. Null: none. */
   readonly newer: string | null;
   readonly older: string | null;
+  /**
+   * False: the neighbours are those known so far, as the search still runs, or not all episodes are indexed; ask again.
+   * Absent: the episode is not stored, and in no list.
+   */
+  readonly isExact?: boolean;
 }
 
 /** A state, and the joint action that led to it. */
@@ -342,14 +363,24 @@ export interface ContinueRequest {
 
 export type ContinueEvent =
   | { readonly type: "loading" }
-  /** The weights of the checkpoint after this step play; null: the untrained ones. */
-  | { readonly type: "playing"; readonly step: number | null }
+  /** The weights of the checkpoint after this step play; null: the untrained ones. Temperature 0: greedily. */
+  | { readonly type: "playing"; readonly step: number | null; readonly temperature: number }
   /** One continuation: the path to the node, and what followed. */
   | { readonly type: "episode"; readonly sample: number; readonly episode: EpisodeView }
-  | { readonly type: "done"; readonly samples: number; readonly success: Interval; readonly score: number }
+  | {
+      readonly type: "done";
+      readonly ends: number;
+      readonly successes: number;
+      /** Of their share, at 95 %. Absent: they were not sampled. */
+      readonly interval?: { readonly low: number; readonly high: number };
+      readonly score: number;
+    }
   | { readonly type: "problem"; readonly error: string };
 
-/** A run trained on, was indexed further, or was cut. */
+/**
+ * A run trained on, was indexed further, or was cut. One is sent whenever something in it differs from the last; whoever
+ * hears of it asks again.
+ */
 export interface Change {
   readonly run: string;
   readonly step: number;

@@ -66,8 +66,8 @@ export class RunCurves {
     };
   }
 
-  #addStep({ text }: Line): void {
-    const record = JSON.parse(text) as StepMetrics;
+  #addStep(line: Line): void {
+    const record = line.record as StepMetrics;
     const count = this.#stages.length;
     if (record.step !== count + 1) throw new SyntaxError(`it is of step ${record.step}, not ${count + 1}`);
     for (const [name, value] of cellsOf(record)) {
@@ -80,14 +80,14 @@ export class RunCurves {
     this.#stages.push(record.stage);
   }
 
-  #addTiming({ text }: Line): void {
-    const { what, step, seconds, sampling = null } = JSON.parse(text) as Timing;
+  #addTiming({ record }: Line): void {
+    const { what, step, seconds, sampling = null } = record as Timing;
     if (what !== "evaluation") this.#seconds.set(step, { all: seconds, sampling });
   }
 
-  #addEvaluation(file: string, { text }: Line): void {
+  #addEvaluation(file: string, { record }: Line): void {
     const where = `${file}:${this.#evaluations.length + 1}`;
-    this.#evaluations.push(checkRecord(where, evaluationSchema, JSON.parse(text)));
+    this.#evaluations.push(checkRecord(where, evaluationSchema, record));
   }
 
   #reset(): void {

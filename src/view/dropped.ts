@@ -45,10 +45,12 @@ export function reasonsDropped({ episode, credit }: Trained): ReadonlyMap<string
   return why;
 }
 
+function isFlat(own: readonly ActionCredit[]): boolean {
+  return own.length > 1 && own.every((one) => one.return === own[0]?.return);
+}
+
 /** The groups of several actions which all earned the same. */
 function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
   const groups = [...Map.groupBy(credit, ({ group }) => group)];
-  const isFlat = (own: readonly ActionCredit[]) =>
-    own.length > 1 && own.every((one) => one.return === own[0]?.return);
   return new Set(groups.filter(([, own]) => isFlat(own)).map(([group]) => group));
 }

@@ -8,6 +8,7 @@ import { jsonOrNull } from "../json.ts";
 import { episodeEntrySchema, type EpisodeEntry } from "../runs/episode-entries.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { checkRecord } from "../runs/read.ts";
+import { firstThat } from "./first-that.ts";
 import { FollowedFile, type Line } from "./followed.ts";
 
 export class Entries {
@@ -88,17 +89,12 @@ export class Entries {
 
   /** The range of the member of the file of prompts that begins at a byte. */
   memberAt(start: number): [number, number] {
-    let [low, high] = [0, this.#prompts.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#prompts[middle] ?? 0) > start) high = middle;
-      else low = middle + 1;
-    }
-    return [start, Math.max(start, this.#prompts[low] ?? start)];
+    const end = firstThat(this.#prompts.length, (at) => (this.#prompts[at] ?? 0) > start);
+    return [start, this.#prompts[end] ?? start];
   }
 
-  #add({ text, end }: Line): void {
-    const { id, step, evaluation, success, score, prompts } = JSON.parse(text) as EpisodeEntry;
+  #add({ record, end }: Line): void {
+    const { id, step, evaluation, success, score, prompts } = record as EpisodeEntry;
     if (typeof id !== "string" || !Array.isArray(prompts)) throw new SyntaxError("it has no id or prompts");
     this.team.push(evaluation === undefined ? 0 : this.#teamOf(evaluation.team));
     this.step.push(step);

@@ -1,56 +1,65 @@
 /** A stored episode as the page shows it: every candidate with what it earned, and what was dropped and why. */
-import type { RewardedAction, Action, EpisodeNode, Observation } from "../rollout/episode.ts";
+import type { RewardedAction, Action, Episode, EpisodeNode, Observation } from "../rollout/episode.ts";
+import { isOnLine } from "../rollout/navigate.ts";
 import { reasonsDropped } from "./dropped.ts";
 import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 import { sum } from "../statistics.ts";
 import type { ActionLine, EdgeView, EpisodeView, NodeView } from "./api.ts";
 
+export type Neighbours = Pick<EpisodeView, "newer" | "older" | "isExact">;
+
 /** What a run knows about its episodes that they do not. */
-export interface Surroundings {
+export interface Surroundings extends Neighbours {
   readonly run: string;
-  /** Actions that reached the limit of tokens train nothing. */
-  readonly masksTruncated: boolean;
+  /** Only the first trajectory branches, and is play of the team (`SamplingScheme.continued`). */
+  readonly hasLine: boolean;
   readonly draw: (state: unknown) => string | undefined;
-  readonly play: (episode: string, node: string) => string | undefined;
-  readonly newer: string | null;
-  readonly older: string | null;
+  readonly play: (node: EpisodeNode) => string | undefined;
 }
 
 export function episodeView(stored: StoredEpisode, around: Surroundings): EpisodeView {
+  const { run, newer, older, isExact } = around;
   const { entry, episode, credit } = stored;
-  const why = reasonsDropped(stored, around.masksTruncated);
+  const why = reasonsDropped(stored);
   const creditOf = new Map(credit?.map((one) => [one.action, one]));
   const lines = episode.actions.map((action) =>
     actionLine(action, creditOf.get(action.id), why.get(action.id)),
   );
   return {
     id: entry.id,
-    run: around.run,
+    run,
     step: entry.step,
     team: entry.evaluation?.team ?? null,
     split: episode.split,
     success: entry.success,
     score: entry.score,
+    ...(around.hasLine ? firstOf(episode) : {}),
     task: episode.task,
     taskText: episode.nodes[0]?.rendered ?? "",
     roles: [...new Set(inTurn(episode.actions).map(({ role }) => role))],
-    nodes: episode.nodes.map((node) => nodeView(entry.id, node, around)),
+    nodes: episode.nodes.map((node) => nodeView(node, around)),
     actions: Object.fromEntries(lines.map((line) => [line.id, line])),
     ends: episode.ends.map(({ node, outcome, turns, problem }) => {
       return { node, ...outcome, turns, ...(problem === undefined ? {} : { problem }) };
     }),
-    newer: around.newer,
-    older: around.older,
+    newer,
+    older,
+    ...(isExact === undefined ? {} : { isExact }),
   };
+}
+
+function firstOf({ ends }: Episode): Pick<EpisodeView, "first"> {
+  const first = ends.find(({ node }) => isOnLine(node));
+  return first === undefined || ends.length === 1 ? {} : { first: first.outcome };
 }
 
 function inTurn(actions: readonly Action[]): readonly Action[] {
   return actions.toSorted((one, other) => one.turn - other.turn || one.phase - other.phase);
 }
 
-function nodeView(episode: string, node: EpisodeNode, { draw, play }: Surroundings): NodeView {
+function nodeView(node: EpisodeNode, { draw, play }: Surroundings): NodeView {
   const { id, parent, turn, phase, kept, done, score, rendered = "", observations, actions, state } = node;
-  const [drawing, command] = [draw(state), done ? undefined : play(episode, id)];
+  const [drawing, command] = [draw(state), done ? undefined : play(node)];
   return {
     id,
     parent,

@@ -71,9 +71,23 @@ export function numberIn(
 ): number | null {
   const value = query.get(name);
   if (value === null) return null;
-  const found = Number(value);
+  const found = value.trim() === "" ? Number.NaN : Number(value);
   if (Number.isInteger(found) && found >= least && found <= most) return found;
   throw unreadable(name, value, `a whole number from ${least} to ${most}`);
+}
+
+/** What a page's address has that is no filter, in words. Null: nothing. */
+export function ignoredIn(query: URLSearchParams): string | null {
+  const ignored = [...new Set(query.keys())].filter((name) => !Object.hasOwn(readers, name));
+  if (ignored.length === 0) return null;
+  return `The address has ${ignored.join(", ")}, which is ignored. Filters are ${filterKeys.join(", ")}.`;
+}
+
+/** What is wrong with the ends of a range as they are typed, in words; an empty one is none. Null: nothing. */
+export function rangeProblem(name: "step" | "reward", from: string, to: string): string | null {
+  if (name === "step" && ![from, to].every((end) => /^\d*$/.test(end)))
+    return "a step is a whole number from 0";
+  return from !== "" && to !== "" && Number(from) > Number(to) ? "from is above to" : null;
 }
 
 function unreadable(name: string, value: string, expected: string): TroupeError {

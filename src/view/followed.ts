@@ -7,16 +7,15 @@ import { TroupeError } from "../errors.ts";
 import { cannotRead, statOf } from "../present.ts";
 
 export interface Line {
-  readonly text: string;
-  /** Its range in the file, without and with its line feed. */
-  readonly start: number;
+  readonly record: object;
+  /** Where it ends in the file, with its line feed. */
   readonly end: number;
 }
 
 export interface LineReader {
   /** Forget every line: the file is another one from here on. */
   readonly reset: () => void;
-  /** Lines in order. @throws SyntaxError for one that is damaged, which the last may be while it is being written */
+  /** Lines in order. @throws Error for one that is damaged */
   readonly add: (line: Line) => void;
 }
 
@@ -40,7 +39,7 @@ export class FollowedFile {
 
   /**
    * Passes on what is new. False: nothing. Calls may overlap.
-   * @throws TroupeError `bad_run` for a damaged line before the last, and if the file cannot be read
+   * @throws TroupeError `bad_run` for a damaged line, and if the file cannot be read; what is before was passed on
    */
   refresh(): Promise<boolean> {
     const read = this.#reading.then(() => this.#read());
@@ -49,8 +48,7 @@ export class FollowedFile {
   }
 
   async #read(): Promise<boolean> {
-    const found = await statOf(this.file);
-    const size = found?.isFile() === true ? found.size : 0;
+    const size = await sizeOf(this.file);
     if (this.#end === 0 && size === 0) return false;
     try {
       const isSame = size >= this.#end && (await this.#hasLast());
@@ -87,38 +85,49 @@ export class FollowedFile {
       if (bytesRead === 0) break;
       at += bytesRead;
       const bytes = Buffer.concat([rest, piece.subarray(0, bytesRead)]);
-      rest = bytes.subarray(this.#addLines(bytes, at >= size));
+      rest = bytes.subarray(this.#addLines(bytes));
       if (rest.length > mostBytes) throw endless(this.file, `line ${this.#lines + 1}`);
     }
     return this.#lines > before;
   }
 
-  /** Returns how many bytes the complete lines have. */
-  #addLines(bytes: Buffer, isEnd: boolean): number {
+  /** Returns how many bytes the complete lines have. One without a line feed is still being written. */
+  #addLines(bytes: Buffer): number {
     let start = 0;
     for (let feed = bytes.indexOf(10); feed !== -1; feed = bytes.indexOf(10, start)) {
-      const line = bytes.subarray(start, feed + 1);
-      const isLast = isEnd && feed + 1 === bytes.length;
-      if (!this.#addLine(line, isLast)) return start;
+      this.#addLine(bytes.subarray(start, feed + 1));
       start = feed + 1;
     }
     return start;
   }
 
-  /** False: it is the last, and not complete. */
-  #addLine(line: Buffer, isLast: boolean): boolean {
-    const [start, end] = [this.#end, this.#end + line.length];
+  #addLine(line: Buffer): void {
+    const end = this.#end + line.length;
     try {
-      this.#reader.add({ text: line.toString("utf8", 0, line.length - 1), start, end });
+      this.#reader.add({ record: recordIn(line.toString("utf8")), end });
     } catch (cause) {
-      if (!(cause instanceof SyntaxError)) throw cause;
-      if (isLast) return false;
-      const problem = `${this.file}:${this.#lines + 1} is not what a run writes there: ${cause.message}`;
+      if (cause instanceof TroupeError) throw cause;
+      const why = (cause as Error).message;
+      const problem = `${this.file}:${this.#lines + 1} is not what a run writes there: ${why}`;
       throw new TroupeError("bad_run", `${problem}. Restore the line.`, { cause });
     }
     [this.#end, this.#lines, this.#last] = [end, this.#lines + 1, Buffer.from(line)];
-    return true;
   }
+}
+
+/** @throws SyntaxError */
+function recordIn(line: string): object {
+  const value: unknown = JSON.parse(line);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new SyntaxError("it is no record");
+}
+
+/** 0 also if it is not there. @throws TroupeError `bad_run` for what is no file: a pipe has no end */
+async function sizeOf(file: string): Promise<number> {
+  const found = await statOf(file);
+  if (found === null || found.isFile()) return found?.size ?? 0;
+  const problem = `${file} is a folder, a pipe or a device; expected a file`;
+  throw new TroupeError("bad_run", `${problem}. Put the run's own file back, or remove it.`);
 }
 
 function endless(file: string, line: string): TroupeError {
@@ -129,11 +138,21 @@ function endless(file: string, line: string): TroupeError {
   );
 }
 
-/** The last complete line of a file. Null: there is none. @throws TroupeError `bad_run` if it is too long */
+/**
+ * The last complete line of a file. Null: there is none.
+ * @throws TroupeError `bad_run` if it is too long, and if the file cannot be read
+ */
 export async function lastLine(file: string): Promise<string | null> {
-  const found = await statOf(file);
-  const size = found?.isFile() === true ? found.size : 0;
-  if (size === 0) return null;
+  const size = await sizeOf(file);
+  try {
+    return size === 0 ? null : await lastLineBefore(size, file);
+  } catch (error) {
+    if (error instanceof TroupeError) throw error;
+    throw cannotRead(file, error as Error);
+  }
+}
+
+async function lastLineBefore(size: number, file: string): Promise<string | null> {
   await using handle = await fs.open(file);
   for (let length = 2 ** 14; ; length *= 4) {
     const start = Math.max(0, size - length);

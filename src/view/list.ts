@@ -5,6 +5,7 @@ import type { IndexColumns } from "./indexed/columns.ts";
 import { actionFlags, episodeFlags } from "./indexed/format.ts";
 import type { FoundTexts, RunningSearch } from "./indexed/searches.ts";
 import { isOfAction, isOfEpisode, needsActions, needsContents, type ActionFacts } from "./filter.ts";
+import { firstThat } from "./first-that.ts";
 
 export interface ListedRun {
   readonly entries: Entries;
@@ -116,7 +117,14 @@ export async function listOf(
   }: { readonly all: readonly number[]; readonly before: number | null; readonly limit: number },
 ): Promise<EpisodeList> {
   const { entries, columns, search } = listed;
-  const start = before === null ? 0 : placeBelow(all, before);
+  // Now, not after what is waited for: the search goes on meanwhile, and `all` does not have what it finds.
+  const share = entries.count === 0 ? 1 : (columns?.head.episodes ?? 0) / entries.count;
+  const known = {
+    total: all.length,
+    isExact: isExact(listed, filter),
+    searched: needsContents(filter) ? share * (search?.found.share ?? 1) : 1,
+  };
+  const start = before === null ? 0 : firstThat(all.length, (at) => (all[at] ?? 0) < before);
   const shown = all.slice(start, start + limit);
   const found = await foundIn(listed, filter, shown);
   const lines = (await entries.entries(shown)).map((entry, index): EpisodeLine => {
@@ -125,25 +133,8 @@ export async function listOf(
     const own = found[index] ?? null;
     return { ...line, ...countsOf(columns, shown[index] ?? 0), ...(own === null ? {} : { found: own }) };
   });
-  const share = entries.count === 0 ? 1 : (columns?.head.episodes ?? 0) / entries.count;
-  return {
-    total: all.length,
-    isExact: isExact(listed, filter),
-    searched: needsContents(filter) ? share * (search?.found.share ?? 1) : 1,
-    episodes: lines,
-    cursor: start + limit < all.length ? String(shown.at(-1)) : null,
-  };
-}
-
-/** The place of the first number below another in a falling list. */
-function placeBelow(numbers: readonly number[], limit: number): number {
-  let [low, high] = [0, numbers.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((numbers[middle] ?? 0) < limit) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  const cursor = start + limit < all.length ? String(shown.at(-1)) : null;
+  return { ...known, episodes: lines, cursor };
 }
 
 function countsOf(columns: IndexColumns | null, episode: number): Pick<EpisodeLine, "turns" | "actions"> {

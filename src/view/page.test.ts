@@ -1,24 +1,16 @@
 /** The page in a browser: what is hostile stays text, keys are enough, and it can be read by a screen reader. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listenAt } from "../calls/listen.ts";
-import { isPresent } from "../present.ts";
-import type { Change, ContinueEvent, ContinueRequest } from "./api.ts";
+import type { Change, ContinueRequest, Export } from "./api.ts";
 import { pageHtml } from "./bundle.ts";
-import { answerFrom } from "./page/exported.ts";
+import { hasBrowser, openBrowser, withoutBrowser, withPage } from "./testing/browser.ts";
 import { episodeCount, hostile, hostileExport, runName } from "./testing/exported.ts";
-
-const places = [process.env["TROUPE_CHROMIUM"], "/usr/bin/chromium", "/usr/bin/google-chrome"];
-const executables = await Promise.all(
-  places.map(async (place) => (place !== undefined && (await isPresent(place)) ? place : null)),
-);
-const executablePath = executables.find((place) => place !== null);
+import { servePage } from "./testing/page-server.ts";
 
 const views = {
   runs: "#/",
@@ -35,169 +27,148 @@ function episodeAt(query: string): string {
   return `#/runs/${encodeURIComponent(runName)}/episode/${encodeURIComponent(`train/1/${hostile}`)}${query}`;
 }
 
-describe.skipIf(executablePath === undefined)(
-  `in Chromium${executablePath === undefined ? " (it is not there)" : ""}`,
-  () => {
-    let browser: Browser;
-    let file: string;
+describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
+  let browser: Browser;
+  let file: string;
 
-    beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: executablePath ?? "", args: ["--no-sandbox"] });
-      const place = join(tmpdir(), `troupe-page-${process.pid}.html`);
-      writeFileSync(place, await pageHtml(hostileExport()));
-      file = pathToFileURL(place).href;
+  beforeAll(async () => {
+    browser = await openBrowser();
+    const place = join(tmpdir(), `troupe-page-${process.pid}.html`);
+    writeFileSync(place, await pageHtml(hostileExport()));
+    file = pathToFileURL(place).href;
+  });
+  afterAll(() => browser.close());
+
+  async function show(page: Page, view: keyof typeof views): Promise<void> {
+    await page.goto(file + views[view]);
+    await page.locator("main .loading").waitFor({ state: "detached" });
+    await page.locator("main h1").first().waitFor();
+  }
+
+  it.each(Object.keys(views) as (keyof typeof views)[])("hostile text is text: %s", async (view) => {
+    await withPage(browser, { viewport: { width: 1400, height: 850 } }, async (page) => {
+      await show(page, view);
+      // What the page itself has: the brand's icon is a link, and no view has a picture or a program.
+      expect(
+        await page.locator("main img, main script, main iframe, main a[href^='javascript']").count(),
+      ).toBe(0);
+      await page
+        .getByText(String.raw`\u{202e}gnp.exe\u{1b}[31m\u{0}`)
+        .first()
+        .waitFor();
+      const text = await page.locator("body").innerText();
+      expect(["\u202E", "\u001B", "\u0000"].filter((one) => text.includes(one))).toEqual([]);
     });
-    afterAll(() => browser.close());
+  });
 
-    /** Hands over a page on which nothing went wrong: no error, no dialog, no question to any network. */
-    async function withPage(
-      options: Parameters<Browser["newContext"]>[0],
-      use: (page: Page) => Promise<void>,
-    ): Promise<void> {
-      const context: BrowserContext = await browser.newContext(options);
-      const page = await context.newPage();
-      const wrong: string[] = [];
-      page.on("pageerror", ({ message }) => wrong.push(message));
-      page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
-      page.on("dialog", (dialog) => void dialog.dismiss().then(() => wrong.push("a dialog")));
-      page.on("request", (request) => {
-        if (!/^(file|data|blob):/.test(request.url())) wrong.push(request.url());
-      });
-      await use(page);
-      expect(await page.evaluate("globalThis.wasRun")).toBeUndefined();
-      expect(wrong).toEqual([]);
-      await context.close();
-    }
-
-    async function show(page: Page, view: keyof typeof views): Promise<void> {
-      await page.goto(file + views[view]);
-      await page.locator("main .loading").waitFor({ state: "detached" });
-      await page.locator("main h1").first().waitFor();
-    }
-
-    it.each(Object.keys(views) as (keyof typeof views)[])("hostile text is text: %s", async (view) => {
-      await withPage({ viewport: { width: 1400, height: 850 } }, async (page) => {
-        await show(page, view);
-        // What the page itself has: the brand's icon is a link, and no view has a picture or a program.
-        expect(
-          await page.locator("main img, main script, main iframe, main a[href^='javascript']").count(),
-        ).toBe(0);
-        await page
-          .getByText(String.raw`\u{202e}gnp.exe\u{1b}[31m\u{0}`)
-          .first()
-          .waitFor();
-        const text = await page.locator("body").innerText();
-        expect(["\u202E", "\u001B", "\u0000"].filter((one) => text.includes(one))).toEqual([]);
-      });
-    });
-
-    it.each([
-      [1400, "light"],
-      [400, "light"],
-      [1400, "dark"],
-      [400, "dark"],
-    ] as const)(
-      "nothing is wider than a screen of %d pixels, and all is readable: %s",
-      async (width, colorScheme) => {
-        await withPage({ viewport: { width, height: 850 }, colorScheme }, async (page) => {
-          const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-          const found: string[] = [];
-          for (const view of Object.keys(views) as (keyof typeof views)[]) {
-            await show(page, view);
-            const tooWide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-            if (tooWide > 0) found.push(`${view}: ${tooWide} pixels too wide`);
-            await page.evaluate(axe);
-            const { violations } = await page.evaluate<{
-              violations: { id: string; nodes: { html: string }[] }[];
-            }>("axe.run(document, { resultTypes: ['violations'] })");
-            found.push(
-              ...violations.map(({ id, nodes }) => `${view}: ${id}: ${nodes[0]?.html.slice(0, 300)}`),
-            );
-          }
-          expect(found).toEqual([]);
-        });
-      },
-    );
-
-    it("keys are enough: from the list of runs to a token, a sibling and the board", async () => {
-      await withPage({ viewport: { width: 1400, height: 850 } }, async (page) => {
-        await show(page, "runs");
-        const press = async (...keys: string[]) => {
-          for (const key of keys) await page.keyboard.press(key);
-        };
-        const where = () => decodeURIComponent(page.url().replace(/.*#/, "").replaceAll("+", " "));
-        // One run is compared with nothing.
-        await press("x", "c", "x");
-        expect(where()).toBe("/");
-        await press("Enter");
-        await page.getByRole("heading", { name: "Entropy" }).waitFor();
-        await press("g", "e");
-        await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").first().waitFor();
-        expect(
-          await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count(),
-        ).toBeLessThan(60);
-        expect(await page.locator(".count").innerText()).toBe(`${episodeCount} episodes`);
-        await press("j", "k", "Enter");
-        await page.getByRole("grid").waitFor();
-        expect(where()).toContain("/episode/train/1/");
-        await press("ArrowDown");
-        expect(where()).toContain("action=/scout/1");
-        await press("ArrowUp", "ArrowRight");
-        expect(where()).toContain("action=0/planner");
-        expect(await page.evaluate("document.activeElement.classList.contains('candidate')")).toBe(true);
-        // The first sibling's text is too long to mark what differs.
-        await press("c", "c");
-        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
-        await page.locator(".pair mark").first().waitFor();
-        await page.locator(".heat").focus();
-        await press("ArrowRight");
-        await page.locator(".readout").getByText("2 of 4").waitFor();
-        await page.locator(".readout").getByText("entropy 0.25 nats").waitFor();
-        await page.getByRole("radio", { name: "log-probability" }).focus();
-        await press("ArrowRight");
-        expect(where()).toContain("heat=entropy");
-        expect(await page.locator(".token").first().getAttribute("style")).toBeNull();
-        expect(await page.locator(".token").last().getAttribute("style")).toContain("--share");
-        await press("Escape");
-        expect(where()).not.toContain("action=");
-        await press("b");
-        await page.getByRole("slider", { name: "State" }).waitFor();
-        await press("ArrowRight", "ArrowRight");
-        await page.locator(".place").getByText("3 of 5", { exact: true }).waitFor();
-        await press("?");
-        await page.getByRole("dialog", { name: "Keys" }).waitFor();
-        expect(await page.getByRole("dialog").innerText()).toContain("next state");
-        await press("Escape", "n");
-        await page.getByRole("heading", { name: "Step 1, task 1" }).waitFor();
-        await press("u");
-        // The list has its keys once it is drawn.
-        const isSearching = async () => {
-          await press("/");
-          return page.evaluate<string>("document.activeElement.type");
-        };
-        await expect.poll(isSearching).toBe("search");
-        await page.keyboard.type("needle");
-        await page.locator(".found").first().waitFor();
-        expect(where()).toContain("text=needle");
-        expect(await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count()).toBe(1);
-      });
-    });
-
-    it("an address of no view says so", async () => {
-      await withPage({}, async (page) => {
-        for (const [hash, said] of [
-          [`${views.curves}/foo`, "A run has curves, episodes and a recipe, and no view foo."],
-          ["#/foo", "There is no view foo."],
-        ]) {
-          await page.goto(file + hash);
-          const problem = page.getByRole("alert").last();
-          await expect.poll(() => problem.innerText()).toContain(said);
+  it.each([
+    [1400, "light"],
+    [400, "light"],
+    [1400, "dark"],
+    [400, "dark"],
+  ] as const)(
+    "nothing is wider than a screen of %d pixels, and all is readable: %s",
+    async (width, colorScheme) => {
+      await withPage(browser, { viewport: { width, height: 850 }, colorScheme }, async (page) => {
+        const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+        const found: string[] = [];
+        for (const view of Object.keys(views) as (keyof typeof views)[]) {
+          await show(page, view);
+          const tooWide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+          if (tooWide > 0) found.push(`${view}: ${tooWide} pixels too wide`);
+          await page.evaluate(axe);
+          const { violations } = await page.evaluate<{
+            violations: { id: string; nodes: { html: string }[] }[];
+          }>("axe.run(document, { resultTypes: ['violations'] })");
+          found.push(...violations.map(({ id, nodes }) => `${view}: ${id}: ${nodes[0]?.html.slice(0, 300)}`));
         }
+        expect(found).toEqual([]);
       });
-    });
+    },
+  );
 
-    it("the address has the view, and the theme stays", async () => {
-      await withPage({ viewport: { width: 1400, height: 850 }, colorScheme: "light" }, async (page) => {
+  it("keys are enough: from the list of runs to a token, a sibling and the board", async () => {
+    await withPage(browser, { viewport: { width: 1400, height: 850 } }, async (page) => {
+      await show(page, "runs");
+      const press = async (...keys: string[]) => {
+        for (const key of keys) await page.keyboard.press(key);
+      };
+      const where = () => decodeURIComponent(page.url().replace(/.*#/, "").replaceAll("+", " "));
+      // One run is compared with nothing.
+      await press("x", "c", "x");
+      expect(where()).toBe("/");
+      await press("Enter");
+      await page.getByRole("heading", { name: "Entropy" }).waitFor();
+      await press("g", "e");
+      await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").first().waitFor();
+      expect(await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count()).toBeLessThan(
+        60,
+      );
+      expect(await page.locator(".count").innerText()).toBe(`${episodeCount} episodes`);
+      await press("j", "k", "Enter");
+      await page.getByRole("grid").waitFor();
+      expect(where()).toContain("/episode/train/1/");
+      await press("ArrowDown");
+      expect(where()).toContain("action=/scout/1");
+      await press("ArrowUp", "ArrowRight");
+      expect(where()).toContain("action=0/planner");
+      expect(await page.evaluate("document.activeElement.classList.contains('candidate')")).toBe(true);
+      // The first sibling's text is too long to mark what differs.
+      await press("c", "c");
+      await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
+      await page.locator(".pair mark").first().waitFor();
+      await page.locator(".heat").focus();
+      await press("ArrowRight");
+      await page.locator(".readout").getByText("2 of 4").waitFor();
+      await page.locator(".readout").getByText("entropy 0.25 nats").waitFor();
+      await page.getByRole("radio", { name: "log-probability" }).focus();
+      await press("ArrowRight");
+      expect(where()).toContain("heat=entropy");
+      expect(await page.locator(".token").first().getAttribute("style")).toBeNull();
+      expect(await page.locator(".token").last().getAttribute("style")).toContain("--share");
+      await press("Escape");
+      expect(where()).not.toContain("action=");
+      await press("b");
+      await page.getByRole("slider", { name: "State" }).waitFor();
+      await press("ArrowRight", "ArrowRight");
+      await page.locator(".place").getByText("3 of 5", { exact: true }).waitFor();
+      await press("?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      expect(await page.getByRole("dialog").innerText()).toContain("next state");
+      await press("Escape", "n");
+      await page.getByRole("heading", { name: "Step 1, task 1" }).waitFor();
+      await press("u");
+      // The list has its keys once it is drawn.
+      const isSearching = async () => {
+        await press("/");
+        return page.evaluate<string>("document.activeElement.type");
+      };
+      await expect.poll(isSearching).toBe("search");
+      await page.keyboard.type("needle");
+      await page.locator(".found").first().waitFor();
+      expect(where()).toContain("text=needle");
+      expect(await page.getByRole("listbox", { name: "Episodes" }).getByRole("option").count()).toBe(1);
+    });
+  });
+
+  it("an address of no view says so", async () => {
+    await withPage(browser, {}, async (page) => {
+      for (const [hash, said] of [
+        [`${views.curves}/foo`, "A run has curves, episodes and a recipe, and no view foo."],
+        ["#/foo", "There is no view foo."],
+      ]) {
+        await page.goto(file + hash);
+        const problem = page.getByRole("alert").last();
+        await expect.poll(() => problem.innerText()).toContain(said);
+      }
+    });
+  });
+
+  it("the address has the view, and the theme stays", async () => {
+    await withPage(
+      browser,
+      { viewport: { width: 1400, height: 850 }, colorScheme: "light" },
+      async (page) => {
         await show(page, "action");
         await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
         const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
@@ -209,59 +180,80 @@ describe.skipIf(executablePath === undefined)(
         await page.reload();
         await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
         expect(await background()).toBe(dark);
-      });
-    });
+      },
+    );
+  });
 
-    it("continuations stream in, and a run that trains is live", async () => {
-      const data = hostileExport();
-      const asked: ContinueRequest[] = [];
-      const server: Server = createServer((request, response) => {
-        const send = (value: unknown) => response.end(JSON.stringify(value));
-        const path = request.url ?? "/";
-        if (path === "/") {
-          void pageHtml().then((html) => response.setHeader("content-type", "text/html").end(html));
-          return;
-        }
-        if (path === "/api/changes") {
-          const { index } = Object.values(data.pages)[0] ?? {
-            index: { episodes: 0, indexed: 0, actions: 0 },
-          };
-          const change: Change = { run: runName, step: 31, state: "training", index };
-          response.setHeader("content-type", "text/event-stream");
-          response.write(`data: ${JSON.stringify(change)}\n\n`);
-          return;
-        }
-        if (request.method !== "POST") {
-          send(answerFrom(data, path));
-          return;
-        }
-        let body = "";
-        request.on("data", (part: Buffer) => (body += part.toString()));
-        request.on("end", () => {
-          asked.push(JSON.parse(body) as ContinueRequest);
-          const episode = data.episodes[runName]?.["train/1/1"];
-          const events: (ContinueEvent | undefined)[] = [
-            { type: "loading" },
-            { type: "playing", step: 30 },
-            episode && { type: "episode", sample: 0, episode },
-            { type: "done", samples: 1, success: { mean: 1, low: 0.2, high: 1 }, score: 1 },
-          ];
-          for (const event of events) response.write(`${JSON.stringify(event)}\n`);
-          response.end();
-        });
-      });
-      const url = await listenAt(server, { host: "127.0.0.1", port: 0 });
-      const context = await browser.newContext();
-      const page = await context.newPage();
-      await page.goto(`${url}/${views.action}`);
-      await page.getByText("live", { exact: true }).waitFor();
-      await page.getByRole("button", { name: "Continue greedily" }).click();
-      await page.getByText("✓ success").waitFor();
-      await page.getByText("With the weights after step 30.").waitFor();
-      expect(asked).toEqual([{ episode: `train/1/${hostile}`, node: "", samples: 1, greedy: true }]);
-      await context.close();
-      server.closeAllConnections();
-      server.close();
-    });
-  },
-);
+  it("continuations stream in, and a run that trains is live", async () => {
+    const data = hostileExport();
+    const played: ContinueRequest[] = [];
+    await using server = await servePage(
+      () => data,
+      (request) => {
+        played.push(request);
+        const episode = data.episodes[runName]?.["train/1/1"];
+        return [
+          { type: "loading" },
+          { type: "playing", step: 30, temperature: 0 },
+          ...(episode === undefined ? [] : [{ type: "episode", sample: 0, episode } as const]),
+          { type: "done", ends: 1, successes: 1, interval: { low: 0.2, high: 1 }, score: 1 },
+        ];
+      },
+    );
+    const page = await browser.newPage();
+    await page.goto(`${server.url}/${views.action}`);
+    await page.getByRole("button", { name: "Continue greedily" }).click();
+    await page.getByText("✓ success").click();
+    await page.getByText("Played with the weights from step 30, greedily.").waitFor();
+    expect(played).toEqual([{ episode: `train/1/${hostile}`, node: "", samples: 1, greedy: true }]);
+    // The sampler went on with the first of each role's replies.
+    expect(await page.locator(".continuations details > p").count()).toBe(4);
+    server.send(changeOf(data));
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.close();
+  });
+
+  it("asks again for what a change may have changed, and for nothing else", async () => {
+    let data = withWholeAction(hostileExport());
+    await using server = await servePage(() => data);
+    const page = await browser.newPage();
+    await page.goto(`${server.url}/#/`);
+    await page.locator(".run-success").getByText("50.0 %").first().waitFor();
+    const success = { mean: 0.75, low: 0.7, high: 0.8 };
+    data = { ...data, runs: data.runs.map((line) => ({ ...line, success })) };
+    server.send(changeOf(data));
+    await page.locator(".run-success").getByText("75.0 %").first().waitFor();
+    const count = (part: string) => server.asked.filter((path) => path.includes(part)).length;
+    for (const sample of [0, 2]) {
+      await page.goto(`${server.url}/${episodeAt(`?action=%2Fscout%2F${sample}`)}`);
+      await page.getByRole("heading", { name: `scout ${sample + 1}` }).waitFor();
+      await page.locator(".heat").waitFor();
+      const before = count("/episode?");
+      server.send(changeOf(data));
+      await expect.poll(() => count("/episode?"), patient).toBe(before + 1);
+    }
+    // An action never changes, unless something was missing, as of the second one.
+    const actions = () => [0, 2].map((sample) => count(`action=%2Fscout%2F${sample}`));
+    await expect.poll(actions, patient).toEqual([1, 2]);
+    await page.close();
+  });
+});
+
+/** The machine may be busy. */
+const patient = { timeout: 30_000 };
+
+function changeOf({ pages }: Export): Change {
+  const index = pages[runName]?.index ?? { episodes: 0, indexed: 0, actions: 0 };
+  return { run: runName, step: 31, state: "training", index };
+}
+
+/** The export with a first action of which nothing is missing. */
+function withWholeAction(data: Export): Export {
+  const episode = `train/1/${hostile}`;
+  const actions = data.actions[runName]?.[episode] ?? {};
+  const whole = Object.entries(actions).map(([id, action]) => {
+    const { problem, ...rest } = action;
+    return [id, id === "/scout/0" ? rest : { ...rest, problem }] as const;
+  });
+  return { ...data, actions: { [runName]: { [episode]: Object.fromEntries(whole) } } } as Export;
+}

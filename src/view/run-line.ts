@@ -1,69 +1,59 @@
-/** One line about a run, from the ends of its files: it takes the same time for a run of any length. */
+/**
+ * One line about a run, from the end of its metrics and from what is kept of smaller files until they are written: it
+ * takes the same time for a run of any length.
+ */
 import { createHash } from "node:crypto";
-import fs from "node:fs/promises";
-import { parse } from "yaml";
 import { TroupeError } from "../errors.ts";
 import { jsonOrNull } from "../json.ts";
 import { isPresent } from "../present.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { isLocked } from "../runs/lock.ts";
-import { readEvaluations } from "../runs/read.ts";
-import { readRegular } from "../runs/regular.ts";
+import { readEvaluations, readWatch } from "../runs/read.ts";
+import type { WatchRecord } from "../runs/records.ts";
 import { besides } from "../runs/same-training.ts";
-import type { Interval, RunLine } from "./api.ts";
+import { describeSign } from "../train/watch.ts";
+import type { Interval, RunLine, Watched } from "./api.ts";
 import { lastLine } from "./followed.ts";
+import { KeptFile } from "./kept-file.ts";
+import { recipeFile, type ReadRecipe, type RecipeParts } from "./recipe.ts";
 
-/** What is read of a recipe, which nothing has checked. */
-export interface RecipeParts {
-  readonly name?: unknown;
-  readonly seed?: unknown;
-  readonly environment?: { readonly name?: unknown; readonly module?: unknown } | null;
-  readonly algorithm?: { readonly name?: unknown; readonly module?: unknown } | null;
-  readonly policies?: Readonly<Record<string, unknown>> | null;
-  readonly team?: {
-    readonly roles?: Readonly<Record<string, unknown>> | null;
-    readonly phases?: readonly (readonly string[])[];
-  } | null;
-  readonly warmStart?: { readonly steps?: number } | null;
-  readonly train?: { readonly steps?: number } | null;
+/** What a line is made of that is read again only when it was written. */
+export interface LineFiles {
+  readonly recipe: KeptFile<ReadRecipe>;
+  /** Of the team's last evaluation. Null: there is none. */
+  readonly success: KeptFile<Interval | null>;
+  /** The last that `watch` did to the run. Null: nothing. */
+  readonly watch: KeptFile<Watched | null>;
 }
 
-export interface ReadRecipe {
-  readonly text: string;
-  readonly parts: RecipeParts;
+export function lineFiles(directory: string): LineFiles {
+  const { evaluations, watch } = layoutOf(directory);
+  return {
+    recipe: recipeFile(directory),
+    success: new KeptFile(evaluations, async () => {
+      const found = (await readEvaluations(directory)).findLast(({ team }) => team === "team");
+      return found === undefined ? null : { mean: found.success, low: found.low, high: found.high };
+    }),
+    watch: new KeptFile(watch, async () => lastAct(await readWatch(directory))),
+  };
 }
 
-/** Reads a run's recipe again if the file was written. */
-export class RecipeFile {
-  readonly #file: string;
-  #version = "";
-  #read: ReadRecipe | null = null;
-
-  constructor(directory: string) {
-    this.#file = layoutOf(directory).recipe;
-  }
-
-  /** @throws TroupeError `bad_run` if there is none, or it is not YAML */
-  async read(): Promise<ReadRecipe> {
-    try {
-      const { mtimeMs, size } = await fs.stat(this.#file);
-      const version = `${mtimeMs} ${size}`;
-      if (this.#read !== null && this.#version === version) return this.#read;
-      const text = (await readRegular(this.#file)).toString("utf8");
-      const value: unknown = parse(text, { logLevel: "error" });
-      if (typeof value !== "object" || value === null) throw new Error("it holds no recipe");
-      this.#read = { text, parts: value };
-      this.#version = version;
-      return this.#read;
-    } catch (cause) {
-      const problem = `${this.#file} cannot be read as a recipe: ${(cause as Error).message}`;
-      throw new TroupeError("bad_run", `${problem}. Restore the file.`, { cause });
-    }
-  }
+/** A warning changes nothing. */
+function lastAct(records: readonly WatchRecord[]): Watched | null {
+  const found = records.findLast(({ action }) => action !== "warn");
+  if (found === undefined) return null;
+  const { step, returned } = found;
+  const action = returned === undefined ? "stop" : "return";
+  const done = returned === undefined ? "Stopped by watch" : `Returned to step ${returned.to}`;
+  return { action, step, text: `${done} after step ${step}: ${describeSign(found)}.` };
 }
 
-/** Damage is reported in the line, never thrown. */
-export async function runLine(run: string, directory: string, recipe: RecipeFile): Promise<RunLine> {
+/** Whatever cannot be read is reported in the line, never thrown: it would hide all other runs. */
+export async function runLine(
+  run: string,
+  directory: string,
+  { recipe, success, watch }: LineFiles,
+): Promise<RunLine> {
   const blank = {
     run,
     folder: directory,
@@ -75,39 +65,37 @@ export async function runLine(run: string, directory: string, recipe: RecipeFile
   };
   let known: Omit<RunLine, "state"> = { ...blank, step: 0, steps: null, success: null };
   try {
-    const { parts } = await recipe.read();
-    known = { ...known, ...described(parts) };
+    known = { ...known, ...described(await recipe.value()) };
     known = { ...known, step: await lastStep(directory) };
-    known = { ...known, success: await lastSuccess(directory) };
+    known = { ...known, success: await success.value() };
+    const act = await watch.value();
+    known = act === null ? known : { ...known, watch: act };
     return { ...known, state: await stateOf(directory) };
   } catch (error) {
-    if (!(error instanceof TroupeError)) throw error;
-    return { ...known, state: "damaged", problem: error.message };
+    return { ...known, state: "damaged", problem: (error as Error).message };
   }
 }
 
-function described(parts: RecipeParts) {
+function described({ value, parts }: ReadRecipe) {
   const { name, seed, environment, algorithm, warmStart, train } = parts;
   return {
-    recipe: typeof name === "string" ? name : "",
+    recipe: name ?? "",
     environment: named(environment),
     algorithm: named(algorithm),
-    training: trainingOf(parts),
-    seed: typeof seed === "number" ? seed : null,
-    steps: typeof train?.steps === "number" ? (warmStart?.steps ?? 0) + train.steps : null,
+    training: trainingOf(value),
+    seed: seed ?? null,
+    steps: train?.steps === undefined ? null : (warmStart?.steps ?? 0) + train.steps,
   };
 }
 
 /** What a run is called, and what it may change when it is resumed, does not count. */
-function trainingOf(parts: RecipeParts): string {
-  const { seed: _, name: _name, ...given } = parts;
-  const kept = Object.entries(given).filter(([key]) => !besides.has(key));
+function trainingOf(recipe: object): string {
+  const kept = Object.entries(recipe).filter(([key]) => !["seed", "name"].includes(key) && !besides.has(key));
   return createHash("sha256").update(JSON.stringify(kept)).digest("hex").slice(0, 16);
 }
 
 function named(part: RecipeParts["environment"]): string {
-  const found = part?.name ?? part?.module;
-  return typeof found === "string" ? found : "";
+  return part?.name ?? part?.module ?? "";
 }
 
 /** @throws TroupeError `bad_run` if the line is not a record */
@@ -118,11 +106,6 @@ async function lastStep(directory: string): Promise<number> {
   const step = (jsonOrNull(line) as { step?: unknown } | null)?.step;
   if (typeof step === "number") return step;
   throw new TroupeError("bad_run", `The last line of ${file} is not a step. Restore the line.`);
-}
-
-async function lastSuccess(directory: string): Promise<Interval | null> {
-  const found = (await readEvaluations(directory)).findLast(({ team }) => team === "team");
-  return found === undefined ? null : { mean: found.success, low: found.low, high: found.high };
 }
 
 async function stateOf(directory: string): Promise<RunLine["state"]> {

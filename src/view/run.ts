@@ -2,11 +2,9 @@
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { command } from "../command-line.ts";
-import { algorithmFrom } from "../credit/algorithms.ts";
 import { TroupeError } from "../errors.ts";
 import { folderFiles } from "../files/folder.ts";
-import { optionsOf } from "../recipes/choice.ts";
-import type { Action } from "../rollout/episode.ts";
+import type { Action, EpisodeNode } from "../rollout/episode.ts";
 import { storedEpisode, type StoredEpisode } from "../rollout/stored.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
@@ -26,11 +24,12 @@ import { RunCurves } from "./curves.ts";
 import { drawingOf } from "./drawings.ts";
 import { Entries } from "./entries.ts";
 import { reasonsDropped } from "./dropped.ts";
-import { actionLine, episodeView, finite } from "./episode-view.ts";
+import { actionLine, episodeView, finite, type Neighbours } from "./episode-view.ts";
 import type { IndexColumns } from "./indexed/columns.ts";
 import { RunIndex } from "./indexed/run-index.ts";
-import { listOf, matching, type ListedRun } from "./list.ts";
-import { RecipeFile, runLine, type RecipeParts } from "./run-line.ts";
+import { isExact, listOf, matching, type ListedRun } from "./list.ts";
+import type { ReadRecipe, RecipeParts } from "./recipe.ts";
+import { lineFiles, runLine, type LineFiles } from "./run-line.ts";
 import { textOfTokens, tokenTexts } from "./token-views.ts";
 import { Tokenizers } from "./tokenizers.ts";
 
@@ -39,14 +38,15 @@ const programs: ReadonlySet<string> = new Set(["command", "openenv"]);
 
 export interface ListRequest {
   readonly filter: Filter;
-  readonly cursor: string | null;
+  /** The number of the last episode that was shown. Null: none was. */
+  readonly cursor: number | null;
   readonly limit: number;
 }
 
 export class ViewedRun {
   readonly name: string;
   readonly directory: string;
-  readonly #recipe: RecipeFile;
+  readonly #files: LineFiles;
   readonly #curves: RunCurves;
   readonly #entries: Entries;
   readonly #tokenizers: Tokenizers;
@@ -58,22 +58,22 @@ export class ViewedRun {
   constructor(name: string, directory: string) {
     this.name = name;
     this.directory = directory;
-    this.#recipe = new RecipeFile(directory);
+    this.#files = lineFiles(directory);
     this.#curves = new RunCurves(directory);
     this.#entries = new Entries(directory);
     this.#tokenizers = new Tokenizers(directory);
   }
 
   line(): Promise<RunLine> {
-    return runLine(this.name, this.directory, this.#recipe);
+    return runLine(this.name, this.directory, this.#files);
   }
 
   /** Begins to index the run and to read its tokens, unless it has begun, once the first screen has been answered. */
   async #startThreads(): Promise<void> {
-    const recipe = await this.recipe();
+    const { parts } = await this.recipe();
     const start = (): void => {
-      this.#index = new RunIndex({ run: this.directory, masksTruncated: masksTruncated(recipe) });
-      for (const policy of Object.keys(recipe.policies ?? {})) void this.#tokenizers.of(policy);
+      this.#index = new RunIndex({ run: this.directory });
+      for (const policy of Object.keys(parts.policies ?? {})) void this.#tokenizers.of(policy);
     };
     this.#starting ??= setTimeout(start, threadsDelay).unref();
   }
@@ -86,7 +86,7 @@ export class ViewedRun {
   async page(): Promise<RunPage> {
     await this.#startThreads();
     const line = await this.line();
-    const { text, parts } = await this.#recipe.read();
+    const { text, parts } = await this.recipe();
     await this.#curves.refresh();
     // Of a million episodes, even the list takes a while: the page does not wait for it.
     const listed = this.#entries.refresh().catch(() => false);
@@ -103,8 +103,9 @@ export class ViewedRun {
     };
   }
 
-  async recipe(): Promise<RecipeParts> {
-    return (await this.#recipe.read()).parts;
+  /** @throws TroupeError `bad_run` */
+  recipe(): Promise<ReadRecipe> {
+    return this.#files.recipe.value();
   }
 
   async curves(names?: readonly string[]): Promise<Curves> {
@@ -126,43 +127,64 @@ export class ViewedRun {
   async list({ filter, cursor, limit }: ListRequest): Promise<EpisodeList> {
     await this.#startThreads();
     const listed = await this.#listed(filter);
-    const before = cursor === null ? null : Number(cursor);
-    return listOf(listed, filter, { all: this.#matching(listed, filter), before, limit });
+    return listOf(listed, filter, { all: this.#matching(listed, filter), before: cursor, limit });
+  }
+
+  /** So many of the newest of training, and so many of those of evaluations, in the order of the list. */
+  async newest(counts: { readonly training: number; readonly evaluations: number }): Promise<EpisodeList> {
+    const listed = await this.#listed({});
+    const all = [
+      ...matching(listed, { from: "train" }).slice(0, counts.training),
+      ...matching(listed, { from: "evaluation" }).slice(0, counts.evaluations),
+    ].toSorted((one, other) => other - one);
+    return listOf(listed, {}, { all, before: null, limit: all.length });
   }
 
   /** @throws TroupeError `bad_arguments` if there is no such episode */
   async episode(id: string, filter: Filter): Promise<EpisodeView> {
+    await this.#startThreads();
     const { stored, at } = await this.stored(id);
-    const list = this.#matching(await this.#listed(filter), filter);
-    const place = list.indexOf(at);
-    const around = [place === -1 ? undefined : list[place - 1], place === -1 ? undefined : list[place + 1]];
-    const [newer = null, older = null] = await Promise.all(
-      around.map(async (other) => (other === undefined ? null : (await this.#entries.entry(other)).id)),
-    );
-    return this.viewOf(stored, { newer, older });
+    return this.#viewOf(stored, await this.#neighbours(at, filter));
   }
 
-  /** Also of an episode that is not stored. */
-  async viewOf(
-    stored: StoredEpisode,
-    { newer, older }: Pick<EpisodeView, "newer" | "older"> = { newer: null, older: null },
-  ): Promise<EpisodeView> {
-    const recipe = await this.recipe();
+  /** Of an episode that continues another one, and is not stored. */
+  viewOf(continued: StoredEpisode): Promise<EpisodeView> {
+    return this.#viewOf(continued, null);
+  }
+
+  /** @param neighbours null: it is not stored, and no command finds it */
+  async #viewOf(stored: StoredEpisode, neighbours: Neighbours | null): Promise<EpisodeView> {
+    const { parts } = await this.recipe();
     return episodeView(stored, {
       run: this.name,
-      masksTruncated: masksTruncated(recipe),
-      draw: (state) => drawingOf(recipe.environment?.name, state),
-      play: (episode, node) => this.#playCommand(recipe, episode, node),
-      newer,
-      older,
+      hasLine: parts.algorithm?.continued === "once",
+      draw: (state) => drawingOf(parts.environment?.name, state),
+      play: (node) => (neighbours === null ? undefined : this.#playCommand(parts, stored, node)),
+      ...(neighbours ?? { newer: null, older: null }),
     });
   }
 
-  /** Undefined: programs play, and nobody can take a seat; or the episode is not stored. */
-  #playCommand({ environment }: RecipeParts, episode: string, node: string): string | undefined {
-    if (programs.has(String(environment?.name)) || episode.includes(",")) return undefined;
-    const from = node === "" ? [] : ["--node", node];
-    return command("play", "--run", this.directory, "--from", episode, ...from);
+  /** Of the episode of a number, in the filtered list. */
+  async #neighbours(at: number, filter: Filter): Promise<Neighbours> {
+    const listed = await this.#listed(filter);
+    const list = this.#matching(listed, filter);
+    // Not after the lines were read: the search goes on meanwhile.
+    const areFinal = isExact(listed, filter);
+    const place = list.indexOf(at);
+    const around = place === -1 ? [] : [list[place - 1], list[place + 1]];
+    const [newer = null, older = null] = await Promise.all(
+      around.map(async (other) => (other === undefined ? null : (await this.#entries.entry(other)).id)),
+    );
+    return { newer, older, isExact: areFinal };
+  }
+
+  /** Undefined: programs play, and nobody can take a seat. */
+  #playCommand(parts: RecipeParts, stored: StoredEpisode, node: EpisodeNode): string | undefined {
+    if (programs.has(parts.environment?.name ?? "")) return undefined;
+    const role = nextRole(parts, stored, node);
+    const from = node.id === "" ? [] : ["--node", node.id];
+    const as = role === undefined ? [] : ["--role", role];
+    return command("play", "--run", this.directory, "--from", stored.entry.id, ...from, ...as);
   }
 
   /** @throws TroupeError `bad_arguments` if there is no such action */
@@ -182,7 +204,7 @@ export class ViewedRun {
 
   async #actionView(stored: StoredEpisode, action: Action): Promise<ActionView> {
     const credit = stored.credit?.find((one) => one.action === action.id);
-    const why = reasonsDropped(stored, masksTruncated(await this.recipe())).get(action.id);
+    const why = reasonsDropped(stored).get(action.id);
     const { table, problem } = await this.#tokenizers.of(action.policy);
     const texts = table === null ? [] : tokenTexts(table, action.tokens);
     return {
@@ -282,21 +304,24 @@ const threadsDelay = 500;
 /** Milliseconds that a request waits for a search that goes on. */
 const patience = 50;
 
+/**
+ * Who acts first at a node: who did in the episode, or, if nothing was sampled there, who does in the trained team.
+ * Undefined: nobody can tell.
+ */
+function nextRole(
+  { team }: RecipeParts,
+  { entry: { evaluation }, episode }: StoredEpisode,
+  node: EpisodeNode,
+): string | undefined {
+  const acted = episode.actions.find(({ parent }) => parent === node.id);
+  if (acted !== undefined) return acted.role;
+  return (evaluation?.team ?? "team") === "team" ? team?.phases?.[node.phase]?.[0] : undefined;
+}
+
 /** In the order in which they act, as far as the recipe says. */
 function rolesIn({ team }: RecipeParts): string[] {
   const acting = team?.phases?.flat() ?? [];
-  return [...new Set([...acting, ...Object.keys(team?.roles ?? {})])].map(String);
-}
-
-/** Of an algorithm of a module nothing is known. */
-function masksTruncated({ algorithm }: RecipeParts): boolean {
-  try {
-    const name = algorithm?.name;
-    if (typeof name !== "string") return false;
-    return algorithmFrom(name, optionsOf(algorithm as never)).selection.truncated === "mask";
-  } catch {
-    return false;
-  }
+  return [...new Set([...acting, ...Object.keys(team?.roles ?? {})])];
 }
 
 /** Names in the viewer's addresses: those of the folders, with a number if several have one. */

@@ -43,7 +43,8 @@ export class ViewedRuns {
     const runs = await Promise.all(names.map((name) => this.find(name)));
     const missing = names.find((_, index) => runs[index] === null);
     if (missing !== undefined) throw new TroupeError("bad_arguments", `the viewer shows no run ${missing}`);
-    const recipes = await Promise.all(runs.flatMap((run) => (run === null ? [] : [run.recipe()])));
+    const read = await Promise.all(runs.flatMap((run) => (run === null ? [] : [run.recipe()])));
+    const recipes = read.map(({ value }) => value);
     const [first, ...others] = recipes;
     const keys = new Set(others.flatMap((other) => differences(first, other).map(({ key }) => key)));
     return [...keys].map((key) => ({ key, values: recipes.map((recipe) => jsonAt(recipe, key)) }));

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { stepMetricsSchema } from "../runs/records.ts";
 import type { Curves, RunLine } from "./api.ts";
-import { kinds, panelsOf } from "./page/series.ts";
+import { kinds, nearest, panelsOf, type Settings } from "./page/series.ts";
 
 interface Schema {
   readonly type?: string;
@@ -54,26 +54,102 @@ it("has a line for each role, also one that is called like a key of records, and
   ]);
 });
 
-const curvesOf = (success: number) =>
-  ({
-    steps: [1],
-    stages: ["reinforcement"],
-    columns: { "rollout.success": [success] },
-    seconds: [null],
-    tokensPerSecond: [null],
+/** A run in whose records each step has the figures of these columns. */
+function runOf(index: number, training: string, figures: Curves["columns"]) {
+  const count = Math.max(...Object.values(figures).map(({ length }) => length));
+  const nothing = Array.from({ length: count }, () => null);
+  const curves: Curves = {
+    steps: nothing.map((_, step) => step + 1),
+    stages: nothing.map(() => "reinforcement"),
+    columns: figures,
+    seconds: nothing,
+    tokensPerSecond: nothing,
     evaluations: [],
-  }) as Curves;
+  };
+  const line = { run: `run ${index}`, recipe: "recipe", algorithm: "grpo", training } as RunLine;
+  return { line, curves };
+}
+
+const settings = { isMean: true, isWhole: false } satisfies Settings;
 
 it("only runs that differ in their seed alone are averaged", () => {
-  const shown = ["a", "a", "b"].map((training, index) => ({
-    line: { run: `run ${index}`, recipe: "recipe", algorithm: "grpo", training } as RunLine,
-    curves: curvesOf(index / 4),
-  }));
-  const [panel] = panelsOf(shown, { isMean: true, isWhole: false });
+  const shown = ["a", "a", "b"].map((training, index) =>
+    runOf(index, training, { "rollout.success": [index / 4] }),
+  );
+  const [panel] = panelsOf(shown, settings);
   expect(panel?.lines.map(({ name, points }) => [name, points[0]?.y])).toEqual([
     ["run 0, mean of 2 seeds", 0.125],
     ["run 2", 0.5],
   ]);
+});
+
+it("a mean is of the steps that every seed has, and says how many seeds have any", () => {
+  const shown = [
+    runOf(0, "a", { "rollout.success": [0.25, 0.5, 0.75] }),
+    runOf(1, "a", { "rollout.success": [0.75, null, 0.25] }),
+    runOf(2, "a", {}),
+  ];
+  const [panel] = panelsOf(shown, settings);
+  expect(panel?.lines.map(({ name, points }) => [name, points.map(({ x, y }) => [x, y])])).toEqual([
+    [
+      "run 0, mean of 3 seeds (2 have it)",
+      [
+        [1, 0.5],
+        [3, 0.5],
+      ],
+    ],
+  ]);
+});
+
+it("the interval of a share is a part of 0 to 1, and that of another figure is not cut", () => {
+  const shown = [0.25, 0.75].map((value, index) =>
+    runOf(index, "a", { "rollout.success": [value], "rollout.roles.planner.team": [value] }),
+  );
+  const [share, other] = panelsOf(shown, settings).map(({ lines }) => lines[0]?.points[0]?.interval);
+  expect(share).toEqual({ low: 0, high: 1 });
+  // The mean is 0.5, its standard error 0.25, and the quantile of one degree of freedom 12.7062.
+  expect(other?.low).toBeCloseTo(0.5 - 0.25 * 12.7062, 3);
+  expect(other?.high).toBeCloseTo(0.5 + 0.25 * 12.7062, 3);
+});
+
+it("a point of a long run is the mean of neighbouring steps, and says of how many", () => {
+  const steps = Array.from({ length: 1000 }, (_, index) => index + 1);
+  const run = runOf(0, "a", {
+    "rollout.success": steps.map((step) => step / 1000),
+    "rollout.turns": steps,
+    "rollout.flatGroups": [0.5],
+  });
+  const panels = panelsOf([run], settings);
+  expect(panels.map(({ title, note }) => [title, note])).toEqual([
+    ["Success in training", "share of kept trajectories; each point the mean of 7 steps"],
+    ["Zero-variance groups", "share of groups"],
+    ["Turns", "each point the mean of 7 steps"],
+  ]);
+  const points = panels[2]?.lines[0]?.points ?? [];
+  // 142 points of 7 steps, and one of the last 6: 995 to 1000.
+  expect(points.length).toBe(143);
+  expect([points[0], points[1], points.at(-1)]).toEqual([
+    { x: 7, y: 4 },
+    { x: 14, y: 11 },
+    { x: 1000, y: 997.5 },
+  ]);
+});
+
+it("shows tokens per second as such, and beside it the seconds", () => {
+  const { line, curves } = runOf(0, "a", { "rollout.turns": [null, null] });
+  const timed: Curves = { ...curves, seconds: [2, 4], tokensPerSecond: [100, 50] };
+  const panels = panelsOf([{ line, curves: timed }], settings);
+  expect(panels.map(({ title, lines }) => [title, lines[0]?.points.map(({ y }) => y)])).toEqual([
+    ["Tokens per second", [100, 50]],
+    ["Seconds per step", [2, 4]],
+  ]);
+});
+
+it("finds the step nearest to a place, the earlier of two", () => {
+  expect([-1, 14, 16, 29, 31, 30, 99].map((x) => nearest([10, 20, 40], x))).toEqual([
+    10, 10, 20, 20, 40, 20, 40,
+  ]);
+  expect(nearest([], 3)).toBeNull();
 });
 
 it("counts steps of the run, also where the warm start is not shown", () => {

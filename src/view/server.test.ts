@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { request } from "node:http";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../models/test-model.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { type EpisodeList, type EpisodeView, type Filter, type RunLine, type RunPage } from "./api.ts";
@@ -88,9 +88,10 @@ it("answers only its own page on this machine", async () => {
       { "sec-fetch-site": "cross-site" },
       { origin: server.url },
       { host: "localhost:1" },
+      { host: "LOCALHOST:1" },
     ].map(async (headers) => (await ask("/api/runs", { headers })).status),
   );
-  expect(statuses).toEqual([403, 403, 403, 403, 403, 200, 200]);
+  expect(statuses).toEqual([403, 403, 403, 403, 403, 200, 200, 200]);
 });
 
 it("opens its page, and nothing else, from a link of another site", async () => {
@@ -217,6 +218,26 @@ it("has neighbours in the list that was filtered", async () => {
   expect([view.newer, view.older]).toEqual([newer?.id, older?.id]);
 });
 
+it("says whether the neighbours are final, and has a command for what is stored only", async () => {
+  vi.stubEnv("TROUPE_CACHE", path.join(root, "cache"));
+  const filter: Filter = { text: "goal" };
+  const [newer, own, older] = (await listed(filter)).episodes;
+  const id = own?.id ?? "";
+  const viewed = new ViewedRuns(async () => [good]);
+  onTestFinished(() => viewed.close());
+  const [run] = await viewed.all();
+  const view = await run?.episode(id, filter);
+  expect(view).toMatchObject({ isExact: false, newer: null, older: null });
+  await vi.waitFor(async () => {
+    const final = { isExact: true, newer: newer?.id, older: older?.id };
+    expect(await run?.episode(id, filter)).toMatchObject(final);
+  }, 20_000);
+  expect(view?.nodes[0]?.play).toContain(`--from ${id}`);
+  const { stored } = (await run?.stored(id)) ?? {};
+  const continued = stored && (await run?.viewOf(stored));
+  expect(continued?.nodes[0]).toEqual({ ...view?.nodes[0], play: undefined });
+});
+
 it("filters an exported file as it does the run", async () => {
   const own = new ViewedRuns(async () => [good]);
   const data = await exportOf(own, { episodes: 100, characters: 2 ** 26 });
@@ -257,8 +278,19 @@ it("reads every filter that can be written, and nothing else", async () => {
     dropped: false,
   };
   expect(filterIn(queryOf(filter))).toEqual(filter);
-  for (const query of ["what=1", "step=1", "step=1~x", "failed=yes", "from=here", "limit=0", "limit=1e9"])
-    expect([query, (await ask(`/api/runs/good/episodes?${query}`)).status]).toEqual([query, 404]);
+  const filters = ["what=1", "step=1", "step=1~x", "failed=yes", "from=here"];
+  for (const query of [
+    ...filters,
+    "limit=0",
+    "limit=1e9",
+    "cursor=abc",
+    "cursor=-1",
+    "cursor=1.5",
+    "cursor=",
+  ])
+    expect([query, (await ask(`/api/runs/good/episodes?${query}`)).status]).toEqual([query, 400]);
+  for (const query of filters)
+    expect([query, (await ask(`/api/runs/good/episode?id=train/1/0&${query}`)).status]).toEqual([query, 400]);
 });
 
 it("continues only what its page asks for, and reports what fails", async () => {

@@ -11,7 +11,7 @@ import { TroupeError } from "../errors.ts";
 import { jsonOrNull } from "../json.ts";
 import type { Problem, ContinueEvent, ContinueRequest } from "./api.ts";
 import { filterIn, numberIn } from "./filter.ts";
-import type { ViewedRun } from "./run.ts";
+import type { ListRequest, ViewedRun } from "./run.ts";
 import type { ViewedRuns } from "./runs.ts";
 
 export interface ViewServerOptions {
@@ -85,13 +85,14 @@ const names: ReadonlySet<string> = new Set(["127.0.0.1", "localhost"]);
 
 /** @throws BadRequest for a request that a page of another site may have made */
 function checkCaller({ headers: given }: IncomingMessage, isPage: boolean): void {
-  const { host = "", origin, "sec-fetch-site": site } = given;
+  const { origin, "sec-fetch-site": site } = given;
+  const host = (given.host ?? "").toLowerCase();
   if (!names.has(host.replace(/:\d+$/, "")))
     throw new BadRequest(
       403,
       `This server answers at 127.0.0.1 and localhost, not at ${host.slice(0, 100)}.`,
     );
-  const isForeign = origin !== undefined && origin !== `http://${host}`;
+  const isForeign = origin !== undefined && origin.toLowerCase() !== `http://${host}`;
   // A link elsewhere may open the page, whose address is a view; the page that has the link sees nothing of it.
   const isOpened = given["sec-fetch-mode"] === "navigate" && given["sec-fetch-dest"] === "document";
   const isOther = (site === "cross-site" || site === "same-site") && !(isPage && isOpened);
@@ -144,36 +145,49 @@ async function answerApi(
   if (path.length === 1) return sendJson(response, 200, await runs.lines());
   const run = await runs.find(name);
   if (run === null) throw new BadRequest(404, `The viewer shows no run ${name.slice(0, 200)}.`);
-  const filter = () => filterIn(query);
-  const wanted = (key: string): string => {
-    const value = query.get(key);
-    if (value === null) throw new BadRequest(400, `The address lacks \`${key}\`.`);
-    return value;
+  if (part === "file") return sendFile(response, await run.file(wanted(query, "hash")));
+  if (continues) return sendContinuations(continueFrom, run, requestIn(await bodyOf(request)), response);
+  const ofRun = Object.hasOwn(answers, part) ? answers[part] : undefined;
+  if (ofRun === undefined) throw new BadRequest(404, "There is nothing at this address.");
+  sendJson(response, 200, await ofRun(run, query));
+}
+
+/** What is asked about a run and answered in JSON, by the last part of the address. */
+const answers: Readonly<Record<string, (run: ViewedRun, query: URLSearchParams) => Promise<unknown>>> = {
+  "": (run) => run.page(),
+  curves: (run, query) => run.curves(query.has("of") ? listIn(query.get("of")) : undefined),
+  episodes: async (run, query) => run.list(understood(() => listRequestIn(query))),
+  episode: async (run, query) =>
+    run.episode(
+      wanted(query, "id"),
+      understood(() => filterIn(query)),
+    ),
+  action: async (run, query) => run.action(wanted(query, "episode"), wanted(query, "action")),
+};
+
+/** @throws TroupeError `bad_arguments` */
+function listRequestIn(query: URLSearchParams): ListRequest {
+  return {
+    filter: filterIn(query),
+    cursor: numberIn(query, "cursor", { least: 0, most: Number.MAX_SAFE_INTEGER }),
+    limit: numberIn(query, "limit", { least: 1, most: 200 }) ?? 50,
   };
-  switch (part) {
-    case "":
-      return sendJson(response, 200, await run.page());
-    case "curves":
-      return sendJson(response, 200, await run.curves(query.has("of") ? listIn(query.get("of")) : undefined));
-    case "episodes": {
-      const limit = numberIn(query, "limit", { least: 1, most: 200 }) ?? 50;
-      return sendJson(
-        response,
-        200,
-        await run.list({ filter: filter(), cursor: query.get("cursor"), limit }),
-      );
-    }
-    case "episode":
-      return sendJson(response, 200, await run.episode(wanted("id"), filter()));
-    case "action":
-      return sendJson(response, 200, await run.action(wanted("episode"), wanted("action")));
-    case "file":
-      return sendFile(response, await run.file(wanted("hash")));
-    case "continue":
-      return sendContinuations(continueFrom, run, requestIn(await bodyOf(request)), response);
-    default:
-      throw new BadRequest(404, "There is nothing at this address.");
+}
+
+/** What was asked badly is not what is not there. @throws BadRequest */
+function understood<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof TroupeError ? new BadRequest(400, error.message) : error;
   }
+}
+
+/** @throws BadRequest */
+function wanted(query: URLSearchParams, key: string): string {
+  const value = query.get(key);
+  if (value === null) throw new BadRequest(400, `The address lacks \`${key}\`.`);
+  return value;
 }
 
 function listIn(given: string | null): string[] {

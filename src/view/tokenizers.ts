@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { openSavedRun, weightsOfPolicy } from "../train/weights.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { KeptFile } from "./kept-file.ts";
 import type { TokenTable } from "./token-views.ts";
 
 export type FoundTable =
@@ -15,32 +17,46 @@ const program = new URL(`./token-worker${import.meta.url.endsWith(".ts") ? ".ts"
 
 export class Tokenizers {
   readonly #directory: string;
-  readonly #tables = new Map<string, Promise<FoundTable>>();
+  /** Until the recipe is another one: then the run is another one, too, whose tokenizer may differ. */
+  readonly #tables = new Map<string, KeptFile<TokenTable>>();
+  readonly #reading = new Set<Promise<unknown>>();
 
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  of(policy: string): Promise<FoundTable> {
-    const found = this.#tables.get(policy) ?? this.#load(policy);
+  async of(policy: string): Promise<FoundTable> {
+    const { recipe } = layoutOf(this.#directory);
+    const found = this.#tables.get(policy) ?? new KeptFile(recipe, () => this.#load(policy));
     this.#tables.set(policy, found);
-    return found;
+    try {
+      return { table: await found.value(), problem: null };
+    } catch (error) {
+      // A model may be gone, or a checkpoint not be there yet: then it is looked for again.
+      return { table: null, problem: (error as Error).message };
+    }
   }
 
   /** Waits for what is being read: it has temporary files. */
   async close(): Promise<void> {
-    await Promise.all(this.#tables.values());
+    await Promise.allSettled(this.#reading);
   }
 
-  async #load(policy: string): Promise<FoundTable> {
+  async #load(policy: string): Promise<TokenTable> {
+    const reading = this.#read(policy);
+    this.#reading.add(reading);
+    try {
+      return await reading;
+    } finally {
+      this.#reading.delete(reading);
+    }
+  }
+
+  async #read(policy: string): Promise<TokenTable> {
     const scratch = await mkdtemp(join(tmpdir(), "troupe-view-"));
     try {
       const { text } = await weightsOfPolicy(await openSavedRun(this.#directory), policy, scratch);
-      return { table: await tableIn(text), problem: null };
-    } catch (error) {
-      // A model may be gone, or a checkpoint not be there yet: then it is looked for again.
-      this.#tables.delete(policy);
-      return { table: null, problem: (error as Error).message };
+      return await tableIn(text);
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }

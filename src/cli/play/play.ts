@@ -3,6 +3,7 @@ import { playGames, settingOf, solverActor, trainedActor, type Actor } from "./g
 import { Command } from "commander";
 import { command, runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
+import { showText } from "../../format.ts";
 import { didYouMean } from "../../nearest.ts";
 import { buildTeam } from "../../teams/build.ts";
 import type { Role, Team } from "../../teams/team.ts";
@@ -12,9 +13,10 @@ import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber, recipeOrEnvironment, withOverrideOption, type OverrideOptions } from "../arguments.ts";
 import { askPerson } from "../person.ts";
 import { findRun } from "../places.ts";
-import { withTrainedTeam } from "../trained-team.ts";
+import { withTrainedTeam, type TrainedTeam } from "../trained-team.ts";
+import type { Episode } from "../../rollout/episode.ts";
 import { readEpisodes, type StoredEpisode } from "../../rollout/stored.ts";
-import { recordedPosition, type Game, type Position } from "./position.ts";
+import { actingRoles, recordedPosition, type Game, type Position } from "./position.ts";
 
 interface PlayArguments extends OverrideOptions {
   readonly role?: string;
@@ -22,7 +24,7 @@ interface PlayArguments extends OverrideOptions {
   readonly runs: string;
   readonly seed: number;
   readonly from?: string;
-  readonly node: string;
+  readonly node?: string;
 }
 
 export function playCommand(): Command {
@@ -30,13 +32,15 @@ export function playCommand(): Command {
     .description("take a role yourself; the others are played by a run's policies or by the solver")
     .argument("[recipe-or-environment]", "team and rules (default: the run's own recipe)")
     .argument("[key.path=value...]", "changes to the recipe, `environment.size=6`")
-    .option("--role <role>", "your role (default: the first to act)")
+    .option("--role <role>", "your role (default: the first to act, or with --from to act next)")
     .option("--run <run>", "run whose policies play the other roles (default: the solver)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--from <episode>", "with --run: play on from this recorded episode, such as train/12/3")
-    .option("--node <node>", "with --from: the state to play on from, such as 3.0 (default: the first)", "")
+    .option("--node <node>", "with --from: the state to play on from, such as 3.0 (default: the first)")
     .option("--seed <number>", "random seed of the tasks", wholeNumber(0), 1)
     .action(async (given: string | undefined, overrides: string[], options: PlayArguments) => {
+      if (options.node !== undefined && options.from === undefined)
+        throw new TroupeError("bad_arguments", "--node needs --from: it is a state of that episode");
       if (options.run !== undefined) {
         if (overrides.length === 0 && !options.override) return playWithRun(given, options, options.run);
         throw new TroupeError("bad_arguments", "overrides are not supported with --run");
@@ -58,12 +62,29 @@ async function playWithRun(given: string | undefined, options: PlayArguments, ru
     const game = { environment: trained.resolved.environment, team: trained.team };
     const { environment, recipe } = trained.resolved;
     if (stored !== null) checkContinuable(environment, recipe, `${stored.episode.id} cannot be continued`);
-    const start =
-      stored === null
-        ? undefined
-        : await recordedPosition(settingOf(game, trained), stored.episode, options.node);
+    const start = stored === null ? undefined : await startIn(game, trained, stored.episode, options.node);
     await play(game, (lent) => trainedActor(lent, trained), options, start);
   });
+}
+
+/** Where a game begins that plays on from an episode. */
+interface Start {
+  readonly position: Position;
+  /** What the person is told first. */
+  readonly said: string;
+}
+
+async function startIn(game: Game, trained: TrainedTeam, episode: Episode, node = ""): Promise<Start> {
+  if (!episode.nodes.some(({ id }) => id === node)) {
+    const known = episode.nodes.flatMap(({ id }) => (id === "" ? [] : [id]));
+    const problem = `--node: ${episode.id} has no state ${node}`;
+    throw new TroupeError("bad_arguments", `${problem}; it has ${showText(known.join(", "), 200)}`);
+  }
+  const position = await recordedPosition(settingOf(game, trained), episode, node);
+  const [step] = Object.values(trained.weights).flatMap((weights) => weights.step ?? []);
+  const weights = step === undefined ? "untrained weights" : `the weights after step ${step}`;
+  const state = node === "" ? "its first state" : `state ${node}`;
+  return { position, said: `Plays on from ${episode.id}, ${state}, with ${weights}.` };
 }
 
 /** @throws TroupeError `bad_arguments` if the run does not keep it */
@@ -79,7 +100,7 @@ async function play(
   game: Game,
   others: (game: Game) => Actor,
   { role, seed }: PlayArguments,
-  start?: Position,
+  start?: Start,
 ): Promise<void> {
   const { environment } = game;
   if (environment.drive !== undefined)
@@ -90,8 +111,10 @@ async function play(
   using person = askPerson(process.stdin, process.stdout);
   await withServices((services) => {
     const lent = { ...game, services };
-    const own = chosenRole(game.team, role);
-    return playGames({ ...lent, role: own, others: others(lent), seed, person, start });
+    const [next] = start === undefined ? [] : actingRoles(game, start.position);
+    const own = chosenRole(game.team, role ?? next?.name);
+    if (start !== undefined) person.tell(start.said);
+    return playGames({ ...lent, role: own, others: others(lent), seed, person, start: start?.position });
   });
 }
 

@@ -97,6 +97,7 @@ async function writeTrajectories(directory: string, out?: string): Promise<void>
     directory,
     { name: path.basename(directory), recipe, version: version() },
     folder,
+    out === undefined,
   );
   printLines([`${files} trajectories of ${path.basename(directory)} in ${folder}`]);
 }

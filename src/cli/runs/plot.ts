@@ -10,7 +10,7 @@ import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
 import { showNumber } from "../../format.ts";
 import { readTable } from "../../logging/tables/tables.ts";
-import { didYouMean } from "../../nearest.ts";
+import { didYouMean, nearestName } from "../../nearest.ts";
 import { readEvaluations, readMetrics } from "../../runs/read.ts";
 import { findRun } from "../places.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -75,9 +75,22 @@ async function metric(directory: string, column: string): Promise<Curve["points"
   const numeric = columns.filter((name) => steps.some((row) => typeof row.get(name) === "number"));
   const figures = ["success", ...numeric];
   const parts = figures.filter((name) => name.includes(column));
-  const near = parts.length > 0 ? parts : figures;
-  const hint = didYouMean(column, figures) ?? `it has ${near.join(", ")}`;
+  const near = parts.length > 0 ? parts : alikeIn(figures, column);
+  const hint = didYouMean(column, near) ?? `it has ${near.join(", ")}`;
   throw nothing(directory, `has no figure ${column}; ${hint}`);
+}
+
+/**
+ * Those that measure the same, as the last part of the name says: `rollout.entropi` means one like
+ * `rollout.roles.scout.entropy`, and not `rollout.groups`, which differs in fewer letters. All, if none does.
+ */
+function alikeIn(figures: readonly string[], column: string): readonly string[] {
+  const wanted = nearestName(lastPart(column), figures.map(lastPart));
+  return wanted === undefined ? figures : figures.filter((name) => lastPart(name) === wanted);
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
 }
 
 function nothing(directory: string, problem: string): TroupeError {

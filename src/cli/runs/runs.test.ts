@@ -61,6 +61,9 @@ describe("runs plot", () => {
     expect(missing.stderr).toContain("one has no figure loss; it has policies.shared.loss");
     const misspelt = await runs("plot", "one", "--of", "policies.shared.los");
     expect(misspelt.stderr).toContain("did you mean `policies.shared.loss`?");
+    // What is measured is the last part of a name.
+    const elsewhere = await runs("plot", "one", "--of", "rollout.los");
+    expect(elsewhere.stderr).toContain("one has no figure rollout.los; it has policies.shared.loss\n");
     expect((await runs("plot", "one", "--of", "zzz")).stderr).toContain("it has success, ");
     expect((await runs("plot", "one", "--of", "policies.shared.loss", "--out", "a.png")).stderr).toContain(
       "a.png: the file's name must end in .svg or .html",

@@ -3,6 +3,7 @@ import path from "node:path";
 import { Command, Option } from "commander";
 import { runsFolder, runsOption } from "../../command-line.ts";
 import { sourceOf } from "../../environments/tasks.ts";
+import { isPresentSync } from "../../present.ts";
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import type { Recipe } from "../../recipes/schema.ts";
@@ -139,11 +140,17 @@ function reportResult(
       expected,
       extending: again && extendingOf(again, recipe, directory),
       exporting: exportingOf(resolved, directory),
+      isBestKept: isBestKept(result, directory),
       isPlayable: resolved.environment.drive === undefined,
       width,
     }),
     ...(guide ? ["", ...ownLines(recipe.name, width)] : []),
   ]);
+}
+
+/** Somebody may have deleted it to save space. */
+function isBestKept({ best }: RunResult, directory: string): boolean {
+  return best !== undefined && isPresentSync(path.join(layoutOf(directory).checkpoints, `step-${best.step}`));
 }
 
 /** What servers keep is downloaded first. */

@@ -54,8 +54,10 @@ it("plays on with the newest weights, or those after a step, and changes nothing
   const before = await filesOf(run.directory);
   const events = await continued({});
   expect(events.map(({ type }) => type)).toEqual(["loading", "playing", "episode", "episode", "done"]);
-  expect(events[1]).toEqual({ type: "playing", step: 2 });
-  expect((await continued({ step: 1, samples: 1 }))[1]).toEqual({ type: "playing", step: 1 });
+  // Evaluations are greedy here, and many continuations would be one: they are sampled as in training.
+  expect(events[1]).toEqual({ type: "playing", step: 2, temperature: 1 });
+  expect(events.at(-1)).toMatchObject({ ends: 2, interval: { low: expect.any(Number) } });
+  expect((await continued({ step: 1, samples: 1 }))[1]).toMatchObject({ step: 1 });
   expect(await filesOf(run.directory)).toEqual(before);
 });
 
@@ -78,6 +80,8 @@ it("keeps the way to the state, and the same request gives the same continuation
 it("greedily there is one", async () => {
   const events = await continued({ greedy: true, samples: 5 });
   expect(events.filter(({ type }) => type === "episode")).toHaveLength(1);
+  expect(events[1]).toMatchObject({ temperature: 0 });
+  expect(events.at(-1)).not.toHaveProperty("interval");
 });
 
 it("says that an episode has ended, or that there is no such state", async () => {

@@ -36,8 +36,9 @@ export async function continueFrom(
     withServices(async (services) => {
       const { environment, recipe } = trained.resolved;
       checkContinuable(environment, recipe, `${stored.episode.id} cannot be continued`);
-      emit({ type: "playing", step: Object.values(trained.weights)[0]?.step ?? null });
       const setting = { ...settingOf(trained, greedy), services, signal };
+      const weights = Object.values(trained.weights)[0]?.step ?? null;
+      emit({ type: "playing", step: weights, temperature: setting.sampling.temperature });
       const count = greedy ? 1 : samples;
       const ends: Episode["ends"][number]["outcome"][] = [];
       for (let sample = 0; sample < count; sample++) {
@@ -47,16 +48,21 @@ export async function continueFrom(
         emit({ type: "episode", sample, episode: await run.viewOf(inPlaceOf(stored, episode)) });
       }
       const successes = ends.filter(({ success }) => success).length;
-      const { low, high } = wilsonInterval(successes, ends.length);
-      const success = { mean: successes / ends.length, low, high };
-      emit({ type: "done", samples: count, success, score: mean(ends.map(({ score }) => score)) });
+      // What greedy play ends in is no sample of anything.
+      const interval = greedy ? {} : { interval: wilsonInterval(successes, ends.length) };
+      const score = mean(ends.map((end) => end.score));
+      emit({ type: "done", ends: ends.length, successes, ...interval, score });
     }, run.directory),
   );
 }
 
+/** As in evaluations; where these are greedy as in training, since repeated they would be one episode many times. */
 function settingOf(trained: TrainedTeam, greedy: boolean): RolloutSetting {
   const setting = playingSetting(trained.resolved, trained);
-  return greedy ? { ...setting, sampling: { temperature: 0, topP: 1 } } : setting;
+  if (greedy) return { ...setting, sampling: { temperature: 0, topP: 1 } };
+  if (setting.sampling.temperature > 0) return setting;
+  const { temperature, topK, topP } = trained.resolved.recipe.train;
+  return { ...setting, sampling: { temperature, topK, topP } };
 }
 
 /** The way to the node, and what followed. */

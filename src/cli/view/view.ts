@@ -1,9 +1,10 @@
 /** `troupe view`: runs in the browser. */
 import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Command } from "commander";
 import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
-import { listRuns } from "../../runs/read.ts";
+import { runFolders } from "../../runs/read.ts";
 import { pageHtml } from "../../view/bundle.ts";
 import { exportOf } from "../../view/export.ts";
 import { ViewedRuns } from "../../view/runs.ts";
@@ -11,7 +12,7 @@ import { startViewServer } from "../../view/server.ts";
 import { wholeNumber } from "../arguments.ts";
 import { listenForStop } from "../exit.ts";
 import { findRun } from "../places.ts";
-import { printLines } from "../print.ts";
+import { printLines, printNote } from "../print.ts";
 import { continueFrom } from "./continue.ts";
 
 interface ViewOptions {
@@ -33,7 +34,7 @@ export function viewCommand(): Command {
     .option("--export <file>", "write one file of HTML that needs no server, and end")
     .option(
       "--episodes <n>",
-      `with --export: newest episodes of each run (default: ${mostEpisodes})`,
+      `with --export: episodes of each run, half of training (default: ${mostEpisodes})`,
       wholeNumber(0),
     )
     .action(async (names: string[], { runs: folder, port, export: file, episodes }: ViewOptions) => {
@@ -42,9 +43,9 @@ export function viewCommand(): Command {
           "bad_arguments",
           "--episodes is how many an exported file has: it needs --export FILE. The viewer shows all",
         );
-      const given = await Promise.all(names.map((name) => findRun(name, folder)));
-      const find = async () =>
-        given.length > 0 ? given : (await listRuns(folder)).map(({ directory }) => directory);
+      const found = await Promise.all(names.map((name) => findRun(name, folder)));
+      const given = [...new Map(found.map((directory) => [resolve(directory), directory])).values()];
+      const find = async () => (given.length > 0 ? given : runFolders(folder));
       const runs = new ViewedRuns(find);
       if (file !== undefined) return exportTo(file, runs, episodes ?? mostEpisodes);
       const asked = Promise.withResolvers<void>();
@@ -56,6 +57,9 @@ export function viewCommand(): Command {
         port,
       });
       printLines([server.url]);
+      if ((await find()).length === 0)
+        printNote(`${resolve(folder)} has no runs yet; the page shows those that begin.`);
+      printNote("Ctrl-C ends the viewer.");
       await asked.promise;
       await runs.close();
     });
@@ -72,10 +76,7 @@ async function exportTo(file: string, runs: ViewedRuns, episodes: number): Promi
     await writeFile(file, html).catch((cause: Error) => {
       throw new TroupeError("bad_arguments", `${file} cannot be written: ${cause.message}`, { cause });
     });
-    printLines([
-      `${file} has ${exported.runs.map(({ run }) => run).join(", ")}. Left out:`,
-      ...exported.leftOut,
-    ]);
+    printLines([`${file} has ${exported.runs.map(({ run }) => run).join(", ")}.`, ...exported.leftOut]);
   } finally {
     await runs.close();
   }

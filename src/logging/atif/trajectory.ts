@@ -113,8 +113,7 @@ function actionStep({ episode, credit }: StoredEpisode, { node, action, reward }
       completion_tokens: tokens.length,
       prompt_token_ids: [...prompt],
       completion_token_ids: [...tokens],
-      logprobs: [...logprobs],
-      extra: { logprobs: "of the whole distribution at temperature 1, in nats" },
+      ...metricsOf(logprobs),
     },
     llm_call_count: 1,
     extra: {
@@ -133,6 +132,15 @@ function actionStep({ episode, credit }: StoredEpisode, { node, action, reward }
       ...creditOf(given),
       ...stateAfter(node, episode.ends),
     },
+  };
+}
+
+/** JSON has no infinity. A service may give a token that it calls impossible −∞, and the format has no half lists. */
+function metricsOf(logprobs: Action["logprobs"]): Step {
+  if (!logprobs.every(Number.isFinite)) return {};
+  return {
+    logprobs: [...logprobs],
+    extra: { logprobs: "of the whole distribution at temperature 1, in nats" },
   };
 }
 

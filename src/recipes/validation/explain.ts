@@ -182,6 +182,9 @@ function wrongValue(issue: Issue, path: Path, shape: JsonSchema | undefined, tre
   if (found === undefined || (found.kind === "scalar" && found.value === null)) {
     return { origin, key: showKey(path), problem: `missing; expected ${expected}` };
   }
+  // What a mapping lacks is said of the mapping.
+  if (issue.code === "custom" && issue.message.startsWith("needs "))
+    return { origin, key: showKey(path), problem: issue.message };
   const value = plainOf(found);
   const reason = issue.code === "too_small" ? shape?.$comment : undefined;
   const fix = issue.code === "custom" ? undefined : (reason ?? hint(value, shape));

@@ -30,9 +30,9 @@ export interface IndexedEpisode {
   readonly prompts: readonly string[];
 }
 
-export function indexedEpisode({ episode, credit }: StoredJson, masksTruncated: boolean): IndexedEpisode {
+export function indexedEpisode({ episode, credit }: StoredJson): IndexedEpisode {
   const { nodes, actions, ends } = episode;
-  const dropped = reasonsDropped({ episode, ...(credit === undefined ? {} : { credit }) }, masksTruncated);
+  const dropped = reasonsDropped({ episode, ...(credit === undefined ? {} : { credit }) });
   const numbers = new Map(actions.map(({ id }, number) => [id, number]));
   const rowOf = (number: number, reward: number | null): IndexedAction => {
     const { id, role, stopReason } = actions[number] as EpisodeJson["actions"][number];

@@ -10,20 +10,35 @@ import { fileNames, headSchema, type Head } from "./format.ts";
 /** For opening a file of an index: not through a link, which may be put there at any time, and without waiting for a pipe. */
 export const plainly = modes.O_RDONLY | modes.O_NOFOLLOW | modes.O_NONBLOCK;
 
-/** Whether the folder, or anything in it, is something else than a run's viewer puts there. @throws Error if it is gone */
+/** Whether the folder is gone, or it or anything in it is something else than a run's viewer puts there. */
 export async function isForeign(folder: string): Promise<boolean> {
-  if (!(await fs.lstat(folder)).isDirectory()) return true;
+  const found = await ifPresent(folder, (name) => fs.lstat(name));
+  if (found === null || !found.isDirectory()) return true;
   const entries = await fs.readdir(folder, { withFileTypes: true });
   return !entries.every((entry) => entry.isFile());
 }
 
-/** Null: there is none, or none of this version. */
+/** Null: there is none, none of this version, or it was changed. */
 export async function readHead(folder: string): Promise<Head | null> {
   const bytes = await ifPresent(path.join(folder, "head.json"), (file) =>
     fs.readFile(file, { flag: plainly }),
   );
-  const parsed = headSchema.safeParse(jsonOrNull(bytes?.toString("utf8") ?? ""));
-  return parsed.success ? parsed.data : null;
+  const { head, crc } = (jsonOrNull(bytes?.toString("utf8") ?? "") ?? {}) as {
+    head?: unknown;
+    crc?: unknown;
+  };
+  const parsed = headSchema.safeParse(head);
+  return parsed.success && crc === sumOfHead(head) ? parsed.data : null;
+}
+
+/** As it is in its file: with a CRC-32, as a count or a role's name that was changed would give other totals. */
+export function writtenHead(head: Head): string {
+  return JSON.stringify({ head, crc: sumOfHead(head) });
+}
+
+/** JSON that is read is written in the same way again. */
+function sumOfHead(head: unknown): number {
+  return crc32(JSON.stringify(head));
 }
 
 /** Whether every file is as it was written. */

@@ -7,7 +7,7 @@
 import { z } from "zod";
 
 /** An index of another version is built again. */
-export const indexVersion = 2;
+export const indexVersion = 3;
 
 /** Rows of 32-bit numbers: file → names of its columns. */
 export const rowFiles = {
@@ -23,7 +23,6 @@ export const rowFiles = {
   /** Bytes of the folded text. */
   texts: ["bytes"],
 } as const;
-export type RowFile = keyof typeof rowFiles;
 
 /** Rows of 64-bit floats: places are larger than 32 bits. */
 export const blockColumns = [

@@ -34,7 +34,7 @@ afterAll(() => {
 async function indexed(): Promise<{ entries: Entries; columns: IndexColumns; generation: string }> {
   const entries = new Entries(run);
   await entries.refresh();
-  const writer = await IndexWriter.open(run, folder, entries, true);
+  const writer = await IndexWriter.open(run, folder, entries);
   await writer.extend(entries, () => {});
   const columns = await IndexColumns.read(folder, writer.head, null);
   open.push(columns);
@@ -76,7 +76,7 @@ async function idsFound(filter: Filter): Promise<readonly string[]> {
 /** Whether an episode matches, from its record. */
 function holds(stored: StoredEpisode, filter: Filter): boolean {
   const { episode, entry, promptText } = stored;
-  const dropped = reasonsDropped(stored, true);
+  const dropped = reasonsDropped(stored);
   const edges = episode.nodes.flatMap(({ actions }) => actions);
   const scores =
     episode.nodes
@@ -173,6 +173,40 @@ describe("the index", () => {
     }
   });
 
+  it("is built again if a role's name or a count was changed in its head", async () => {
+    const file = path.join(folder, "head.json");
+    for (const [before, after] of [
+      ['"planner"', '"plannex"'],
+      ['"distinct":1', '"distinct":2'],
+    ] as const) {
+      const { generation } = await indexed();
+      const text = await fs.readFile(file, "utf8");
+      expect(text).toContain(before);
+      await fs.writeFile(file, text.replace(before, after));
+      expect((await indexed()).generation).not.toBe(generation);
+    }
+    expect(await idsFound({ role: "planner" })).toEqual(await idsHolding({ role: "planner" }));
+  });
+
+  it("calls no total exact that was counted before the search ended", async () => {
+    const { entries, columns } = await indexed();
+    const [texts, search, found] = [
+      await IndexTexts.read(folder, columns.head, null),
+      new Search("right"),
+      new FoundTexts(),
+    ];
+    open.push(texts);
+    const rows = Uint32Array.from(search.slice(texts, Infinity));
+    const excerpts = async () => {
+      found.add(rows, search.searched, texts.blocks);
+      return [];
+    };
+    const [listed, filter] = [{ entries, columns, search: { found, excerpts } }, { text: "right" }];
+    const list = await listOf(listed, filter, { all: matching(listed, filter), before: null, limit: 7 });
+    expect(list).toMatchObject({ total: 0, isExact: false, searched: 0 });
+    expect(matching(listed, filter).length).toBeGreaterThan(0);
+  });
+
   it("ends at an episode that is damaged, says which, and goes on once it is restored", async () => {
     const file = layoutOf(run).episodeData;
     const whole = await fs.readFile(file);
@@ -182,7 +216,7 @@ describe("the index", () => {
     const bytes = Buffer.from(whole);
     bytes.fill(0, episode[0] + 20, episode[1] - 8);
     await fs.writeFile(file, bytes);
-    const writer = await IndexWriter.open(run, folder, entries, true);
+    const writer = await IndexWriter.open(run, folder, entries);
     await expect(writer.extend(entries, () => {})).rejects.toThrow(`the episode ${id} cannot be read`);
     expect(writer.head.episodes).toBe(40);
     await fs.writeFile(file, whole);
@@ -194,7 +228,7 @@ describe("the index", () => {
   it("is exact after a disk was full in the middle of a write", async () => {
     const entries = new Entries(run);
     await entries.refresh();
-    const writer = await IndexWriter.open(run, folder, entries, true);
+    const writer = await IndexWriter.open(run, folder, entries);
     const last = path.join(folder, "ids.bin");
     await fs.rename(last, `${last}.away`);
     // Nothing can be written there, as on a full disk: the files before it have the new rows already.
@@ -229,7 +263,7 @@ describe("the index", () => {
     const { entries } = await indexed();
     const [file, victim] = [path.join(folder, "texts.bin"), path.join(root, "victim")];
     await fs.writeFile(victim, "precious");
-    const writer = await IndexWriter.open(run, folder, entries, true);
+    const writer = await IndexWriter.open(run, folder, entries);
     for (const damage of [
       () => fs.rm(file),
       () => fs.truncate(file, 4),

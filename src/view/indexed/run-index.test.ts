@@ -12,7 +12,7 @@ const root = temporaryFolder();
 vi.stubEnv("TROUPE_CACHE", path.join(root, "cache"));
 
 function indexOf(run: string): RunIndex {
-  const index = new RunIndex({ run, masksTruncated: true });
+  const index = new RunIndex({ run });
   onTestFinished(() => index.close());
   return index;
 }
@@ -29,7 +29,7 @@ it("ends although nothing else keeps the process", async () => {
   await writeRun(run, drawnEpisodes(1, 5));
   const program = `
     const { RunIndex } = await import(${JSON.stringify(new URL("run-index.ts", import.meta.url))});
-    await new RunIndex({ run: ${JSON.stringify(run)}, masksTruncated: true }).close();
+    await new RunIndex({ run: ${JSON.stringify(run)} }).close();
     console.log("closed");`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   expect(stdout).toBe("closed\n");
@@ -88,6 +88,18 @@ it("follows no link that is put there while it is open", async () => {
   await writeEpisodes(run, drawnEpisodes(3, 3));
   await episodesOf(index, 11);
   expect(await contents()).toEqual(before);
+});
+
+it("builds the index again if its folder is removed while it is open", async () => {
+  const run = path.join(root, "removed");
+  await writeRun(run, drawnEpisodes(1, 5));
+  const index = indexOf(run);
+  await episodesOf(index, 5);
+  await fs.rm(layoutOf(run).view, { recursive: true });
+  await vi.waitFor(async () => expect(await fs.readdir(run)).toContain("view"), 20_000);
+  await writeEpisodes(run, drawnEpisodes(2, 3));
+  await episodesOf(index, 8);
+  expect(await fs.readdir(layoutOf(run).view)).toContain("head.json");
 });
 
 it("indexes a new run of the name of one that was removed, and does not bring that back", async () => {

@@ -11,7 +11,7 @@ const program = new URL(`./search-worker${import.meta.url.endsWith(".ts") ? ".ts
 /** Searches that are kept. */
 const kept = 8;
 
-/** What was found of one text. */
+/** The texts in which one search was successful. */
 export class FoundTexts {
   /** By row of a text, 1: found. */
   #found = new Uint8Array();

@@ -24,12 +24,7 @@ export interface ReadEpisode {
 }
 
 /** From the `first` on, until the run is cut. @throws TroupeError `bad_run` for the first that is damaged */
-export async function* readFrom(
-  run: string,
-  entries: Entries,
-  first: number,
-  masksTruncated: boolean,
-): AsyncGenerator<ReadEpisode> {
+export async function* readFrom(run: string, entries: Entries, first: number): AsyncGenerator<ReadEpisode> {
   const { episodeData, promptData } = layoutOf(run);
   const { count, generation } = entries;
   if (count === first) return;
@@ -40,7 +35,7 @@ export async function* readFrom(
     for (const entry of await entries.entries(numbers)) {
       let read: ReadEpisode;
       try {
-        read = readOne(episodes, texts, entry, masksTruncated);
+        read = readOne(episodes, texts, entry);
       } catch (cause) {
         throw damaged(episodeData, entry, cause);
       }
@@ -50,13 +45,13 @@ export async function* readFrom(
 }
 
 /** Everything that damage could break is done here, before anything is kept. @throws Error */
-function readOne(episodes: OpenFile, texts: OpenFile, entry: Entry, masksTruncated: boolean): ReadEpisode {
+function readOne(episodes: OpenFile, texts: OpenFile, entry: Entry): ReadEpisode {
   const [stored] = linesAt(episodes, entry.episode) as StoredJson[];
   if (stored === undefined) throw new Error("it has no line");
   const prompts = linesAt(texts, entry.prompts) as PromptRecord[];
   const isWhole = prompts.every(({ hash, text }) => typeof hash === "string" && typeof text === "string");
   if (!isWhole) throw new Error("it has a prompt without a hash or a text");
-  return { entry, indexed: indexedEpisode(stored, masksTruncated), members: stored.prompts, prompts };
+  return { entry, indexed: indexedEpisode(stored), members: stored.prompts, prompts };
 }
 
 /** The checksum of its text, and the length of that: the last eight bytes of gzip. */

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import path from "node:path";
 import { zstdDecompressSync } from "node:zlib";
+import { firstThat } from "../first-that.ts";
 import { plainly } from "./files.ts";
 import { blockColumns, type Head } from "./format.ts";
 import { Growing } from "./growing.ts";
@@ -75,13 +76,8 @@ export class IndexTexts {
 
   /** A text as it was written. @throws Error if the file was changed */
   text(row: number): string {
-    let [low, high] = [0, this.blocks - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.firstText(middle) <= row) low = middle;
-      else high = middle - 1;
-    }
-    return this.#textsOf(low)[row - this.firstText(low)] ?? "";
+    const block = firstThat(this.blocks, (at) => this.firstText(at) > row) - 1;
+    return this.#textsOf(block)[row - this.firstText(block)] ?? "";
   }
 
   #textsOf(block: number): readonly string[] {

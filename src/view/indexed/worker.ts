@@ -17,7 +17,6 @@ import { IndexWriter } from "./writer.ts";
 
 export interface IndexOrder {
   readonly run: string;
-  readonly masksTruncated: boolean;
 }
 
 export interface IndexNews {
@@ -66,6 +65,7 @@ class Indexing {
   #generation = -1;
   #held: Held | null = null;
   #writer: IndexWriter | null = null;
+  #problem: string | null = null;
 
   constructor(order: IndexOrder, tell: (news: IndexNews) => void) {
     this.#order = order;
@@ -75,23 +75,30 @@ class Indexing {
 
   /** Indexes what is new. @throws Error if the run is damaged, or the index cannot be written */
   async look(isEnded: () => boolean): Promise<void> {
-    const { run, masksTruncated } = this.#order;
+    const { run } = this.#order;
     await this.#entries.refresh();
     if (this.#entries.generation !== this.#generation) await this.end();
     this.#generation = this.#entries.generation;
-    // Whoever wrote the run may put links there, through which files of the viewer's user would be read or overwritten.
+    // It may have been removed. Whoever wrote the run may put links there, through which files of the viewer's user would
+    // be read or overwritten.
     if (this.#held !== null && (await isForeign(this.#held.folder))) await this.end();
     this.#held ??= await holdFolder(run);
     if (this.#writer === null) {
-      this.#writer = await IndexWriter.open(run, this.#held.folder, this.#entries, masksTruncated);
+      this.#writer = await IndexWriter.open(run, this.#held.folder, this.#entries);
       this.tell();
     }
     await this.#writer.extend(this.#entries, () => this.tell(), isEnded);
   }
 
-  tell(problem?: string): void {
+  /** The problem that was told last. Null: none. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  tell(problem: string | null = null): void {
+    this.#problem = problem;
     const news = { folder: this.#held?.folder ?? "", head: this.#writer?.head ?? null };
-    this.#tell(problem === undefined ? news : { ...news, problem });
+    this.#tell(problem === null ? news : { ...news, problem });
   }
 
   /** The folder may be gone with a run that was removed, and its lock, too. */
@@ -108,16 +115,14 @@ async function keep(order: IndexOrder): Promise<void> {
   const asked = new AbortController();
   port.on("message", () => asked.abort());
   const indexing = new Indexing(order, (news) => port.postMessage(news));
-  let problem: string | null = null;
   while (!asked.signal.aborted) {
-    let now: string | null = null;
+    let problem: string | null = null;
     try {
       await indexing.look(() => asked.signal.aborted);
     } catch (error) {
-      now = (error as Error).message;
+      problem = (error as Error).message;
     }
-    if (now !== problem) indexing.tell(now ?? undefined);
-    problem = now;
+    if (problem !== indexing.problem) indexing.tell(problem);
     await delay(every, undefined, { signal: asked.signal }).catch(() => {});
   }
   await indexing.end();

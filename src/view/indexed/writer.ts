@@ -12,7 +12,7 @@ import type { PromptRecord } from "../../runs/episode-entries.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import type { Entries } from "../entries.ts";
 import type { IndexedEpisode, StoredJson } from "./contents.ts";
-import { appendAt, isUnchanged, readHead, rowsIn, sumOf } from "./files.ts";
+import { appendAt, isUnchanged, readHead, rowsIn, sumOf, writtenHead } from "./files.ts";
 import { filterOf, folded, searchable } from "./fold.ts";
 import {
   actionFlags,
@@ -38,7 +38,6 @@ type BytesFile = "contents" | "filters" | "ids";
 export class IndexWriter {
   readonly #run: string;
   readonly #folder: string;
-  readonly #masksTruncated: boolean;
   #head: Head = emptyHead();
   #pending = emptyPending();
   #block = emptyBlock(0);
@@ -48,20 +47,14 @@ export class IndexWriter {
   /** Rows so far, also those that are not written yet. */
   #rows = { episodes: 0, actions: 0, prompts: 0, texts: 0 };
 
-  private constructor(run: string, folder: string, masksTruncated: boolean) {
+  private constructor(run: string, folder: string) {
     this.#run = run;
     this.#folder = folder;
-    this.#masksTruncated = masksTruncated;
   }
 
   /** Takes up the index in the folder if it is whole and of this run as it is. */
-  static async open(
-    run: string,
-    folder: string,
-    entries: Entries,
-    masksTruncated: boolean,
-  ): Promise<IndexWriter> {
-    const writer = new IndexWriter(run, folder, masksTruncated);
+  static async open(run: string, folder: string, entries: Entries): Promise<IndexWriter> {
+    const writer = new IndexWriter(run, folder);
     const head = await readHead(folder);
     const isWhole =
       head !== null && (await isUnchanged(folder, head)) && (await writer.#isOfRun(head, entries));
@@ -96,7 +89,7 @@ export class IndexWriter {
   async extend(entries: Entries, written: () => void, isEnded = (): boolean => false): Promise<void> {
     let last = performance.now();
     try {
-      for await (const read of readFrom(this.#run, entries, this.#rows.episodes, this.#masksTruncated)) {
+      for await (const read of readFrom(this.#run, entries, this.#rows.episodes)) {
         this.#add(read);
         const isDue = this.#pending.size > mostPending || performance.now() - last > mostWait;
         if (isEnded()) return;
@@ -252,7 +245,7 @@ export class IndexWriter {
     const head = { ...this.#head, episodes, actions, files, source };
     const temporary = `${this.#place("head")}.new`;
     await fs.rm(temporary, { force: true });
-    await fs.writeFile(temporary, JSON.stringify(head), { flag: "wx" });
+    await fs.writeFile(temporary, writtenHead(head), { flag: "wx" });
     await fs.rename(temporary, this.#place("head"));
     // Not before: what waits is written again if any of this fails.
     [this.#head, this.#pending] = [head, emptyPending()];

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { EpisodeView, ContinueEvent, ContinueRequest, RunPage } from "../api.ts";
 import { exported, pathOfRun, useAnswer } from "./data.ts";
 import { Copy, figure, Lines, percent, Problem, Words } from "./text.tsx";
+import { saidAfter } from "./trajectory.ts";
 
 interface ActProps {
   readonly view: EpisodeView;
@@ -17,17 +18,17 @@ export function Act({ view, node, from }: ActProps) {
   if (place?.done === true) return null;
   const cannot =
     exported !== null
-      ? "An exported file cannot play; the viewer on the machine with the run can."
+      ? "This is an exported file. To continue from here, open the run in `troupe view`."
       : page?.checkpoints.length === 0
-        ? "The run has no checkpoint yet, whose weights would play."
+        ? "There is no checkpoint to play with yet."
         : null;
   return (
     <section class="act">
       <h3>Continue from here</h3>
       <p class="soft">
         Plays on from {from} to the end of the episode, with the weights of the newest checkpoint: sampled as
-        in evaluations, or greedily, which takes the most probable token each time. No judge is asked, and
-        nothing is recorded or trained.
+        in evaluations, or as in training where those are greedy; or greedily, which takes the most probable
+        token each time. No judge is asked, and nothing is recorded or trained.
       </p>
       {cannot === null ? <Continue run={view.run} episode={view.id} node={node} /> : <p>{cannot}</p>}
       {place?.play !== undefined && (
@@ -156,14 +157,20 @@ function Result({ continuations: { isRunning, events }, from }: ResultProps) {
       {playing !== undefined && (
         <p class="soft">
           {playing.step === null
-            ? "With the untrained weights."
-            : `With the weights after step ${playing.step}.`}
+            ? "Played with the untrained weights"
+            : `Played with the weights from step ${playing.step}`}
+          {playing.temperature === 0 ? ", greedily." : `, sampled at temperature ${playing.temperature}.`}
         </p>
       )}
       {done !== undefined && (
         <p>
-          <b>{percent(done.success.mean)}</b> succeed, 95 % interval {percent(done.success.low)} to{" "}
-          {percent(done.success.high)}; mean score {figure(done.score)}
+          <b>
+            {done.successes} of {done.ends}
+          </b>{" "}
+          succeed
+          {done.interval !== undefined &&
+            ` (95 % interval ${percent(done.interval.low)} to ${percent(done.interval.high)})`}
+          ; mean score {figure(done.score)}
         </p>
       )}
       {events.map((event, index) => event.type === "problem" && <Problem key={index} text={event.error} />)}
@@ -200,13 +207,4 @@ function Continuation({ episode, from }: { readonly episode: EpisodeView; readon
       <Lines name="End" text={episode.nodes.at(-1)?.rendered ?? ""} />
     </details>
   );
-}
-
-/** What was said after the node, in order. */
-function saidAfter({ nodes, actions }: EpisodeView, from: string) {
-  const start = nodes.findIndex(({ id }) => id === from);
-  return nodes
-    .slice(start + 1)
-    .filter(({ kept }) => kept)
-    .flatMap((node) => node.actions.flatMap(({ action }) => actions[action] ?? []));
 }

@@ -63,7 +63,7 @@ function Head({ candidate: { action, isChosen }, hasSiblings, onClose }: HeadPro
         <h2>
           <Words text={nameOf(action)} />
           {isChosen && hasSiblings && <span class="tag good">★ chosen</span>}
-          {action.droppedWhy !== undefined && <span class="tag bad">dropped</span>}
+          {action.droppedWhy !== undefined && <span class="tag bad">untrained</span>}
           {action.frozen && <span class="tag">frozen</span>}
         </h2>
         <button type="button" class="close" onClick={onClose} aria-label="Close the details">

@@ -6,6 +6,7 @@ import { Act } from "./act.tsx";
 import { address, changeQuery, linkTo } from "./address.ts";
 import { useKeys } from "./keys.ts";
 import { figure, Lines, signed, Words } from "./text.tsx";
+import { pathTo } from "./trajectory.ts";
 
 /** Milliseconds of each state. */
 const pace = 900;
@@ -91,22 +92,30 @@ function Player({ view, end, frames, at }: PlayerProps) {
       <span class="soft place">
         {at + 1} of {frames.length}
       </span>
-      {view.ends.length > 1 && (
-        <label class="field">
-          trajectory
-          <select
-            value={end ?? ""}
-            onChange={(event) => changeQuery({ end: event.currentTarget.value, node: null })}
-          >
-            {view.ends.map(({ node, success, score }, index) => (
-              <option key={node} value={node}>
-                {`${index + 1}: ${success ? "success" : "no success"}, score ${figure(score)}`}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      {view.ends.length > 1 && <TrajectoryChoice ends={view.ends} chosen={end} />}
     </div>
+  );
+}
+
+interface TrajectoryChoiceProps extends Pick<EpisodeView, "ends"> {
+  readonly chosen: string | undefined;
+}
+
+function TrajectoryChoice({ ends, chosen }: TrajectoryChoiceProps) {
+  return (
+    <label class="field">
+      trajectory
+      <select
+        value={chosen ?? ""}
+        onChange={(event) => changeQuery({ end: event.currentTarget.value, node: null })}
+      >
+        {ends.map(({ node, success, score }, index) => (
+          <option key={node} value={node}>
+            {`${index + 1}: ${success ? "success" : "no success"}, score ${figure(score)}`}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -153,14 +162,6 @@ function Picture({ node: { drawing, rendered } }: { readonly node: NodeView }) {
       )}
     </>
   );
-}
-
-function pathTo({ nodes }: EpisodeView, end: string): NodeView[] {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const path: NodeView[] = [];
-  for (let at = byId.get(end); at !== undefined; at = at.parent === null ? undefined : byId.get(at.parent))
-    path.unshift(at);
-  return path;
 }
 
 interface StepProps {

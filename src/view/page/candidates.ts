@@ -1,4 +1,4 @@
-/** An episode as a grid: turns down, roles across, and in each cell every candidate that was sampled there, in groups. */
+/** An episode as a grid: turns down, roles across, and in each cell every candidate that was sampled there, by state. */
 import { toVisible } from "../../format.ts";
 import type { ActionLine, EdgeView, EpisodeView } from "../api.ts";
 
@@ -10,11 +10,11 @@ export interface Row {
 
 export interface Cell {
   readonly role: string;
-  readonly groups: readonly Group[];
+  readonly siblings: readonly Siblings[];
 }
 
 /** What was sampled from one state: the candidates among which the sampler chose. */
-export interface Group {
+export interface Siblings {
   /** The node from whose state they were sampled. */
   readonly parent: string;
   readonly candidates: readonly Candidate[];
@@ -46,13 +46,13 @@ export function gridOf({ roles, nodes, actions }: EpisodeView): Row[] {
       const parents = [...byParent.keys()].toSorted(
         (one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0),
       );
-      const groups = parents.map((parent) => ({
+      const siblings = parents.map((parent) => ({
         parent,
         candidates: (byParent.get(parent) ?? [])
           .toSorted((one, other) => one.sample - other.sample)
           .map((action) => candidateOf(action, edges.get(action.id) ?? [])),
       }));
-      return { role, groups };
+      return { role, siblings };
     }),
   }));
 }
@@ -70,10 +70,19 @@ function candidateOf(action: ActionLine, earned: Earned): Candidate {
   };
 }
 
+/** Null: there was no choice. */
+export function choiceOf(
+  { isChosen }: Pick<Candidate, "isChosen">,
+  isAlone: boolean,
+): "chosen" | "not chosen" | null {
+  if (isAlone) return null;
+  return isChosen ? "chosen" : "not chosen";
+}
+
 /** All candidates in reading order. */
 export function candidatesIn(rows: readonly Row[]): Candidate[] {
   return rows.flatMap(({ cells }) =>
-    cells.flatMap(({ groups }) => groups.flatMap(({ candidates }) => candidates)),
+    cells.flatMap(({ siblings }) => siblings.flatMap(({ candidates }) => candidates)),
   );
 }
 
@@ -112,18 +121,18 @@ export function neighbour(rows: readonly Row[], id: string, direction: Direction
 }
 
 function inCell(cell: Cell | undefined): Candidate[] {
-  return cell?.groups.flatMap(({ candidates }) => candidates) ?? [];
+  return cell?.siblings.flatMap(({ candidates }) => candidates) ?? [];
 }
 
 function placeIn(cell: Cell, id: string): number {
   return inCell(cell).findIndex(({ action }) => action.id === id);
 }
 
-/** The other candidates of its group. */
+/** The other candidates from its state. */
 export function siblingsOf(rows: readonly Row[], id: string): Candidate[] {
-  const groups = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.groups));
-  const group = groups.find(({ candidates }) => candidates.some(({ action }) => action.id === id));
-  return group?.candidates.filter(({ action }) => action.id !== id) ?? [];
+  const all = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.siblings));
+  const own = all.find(({ candidates }) => candidates.some(({ action }) => action.id === id));
+  return own?.candidates.filter(({ action }) => action.id !== id) ?? [];
 }
 
 /** `planner 3, turn 2` */

@@ -104,6 +104,22 @@ export function askAgain(run: string, path: string): void {
   countChange(run);
 }
 
+/** Milliseconds until what is unfinished is asked for again. */
+const unfinished = 300;
+
+/** Asks again for an answer of a run whose search goes on, or which is not indexed yet, until it is final. */
+export function useUntilExact(
+  run: string,
+  path: string,
+  { data, isLoading }: Answer<{ readonly isExact?: boolean }>,
+): void {
+  useEffect(() => {
+    if (isLoading || data?.isExact !== false) return undefined;
+    const timer = setTimeout(() => askAgain(run, path), unfinished);
+    return () => clearTimeout(timer);
+  }, [path, data, isLoading]);
+}
+
 /** Views of the run, and of no run, ask again for what is no longer known. */
 function countChange(run: string): void {
   const name = encodeURIComponent(run);

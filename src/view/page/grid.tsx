@@ -1,4 +1,4 @@
-/** The grid of one task: every candidate of every group, and beside it the one that is chosen. */
+/** The grid of one task: every candidate of every state, and beside it the one that is chosen. */
 import { useEffect, useRef } from "preact/hooks";
 import { toVisible } from "../../format.ts";
 import type { EpisodeView } from "../api.ts";
@@ -7,18 +7,19 @@ import { Details } from "./action.tsx";
 import {
   type Candidate,
   candidatesIn,
+  choiceOf,
   colourOf,
   gridOf,
-  type Group,
   largestAdvantage,
   nameOf,
   neighbour,
   type Row,
+  type Siblings,
 } from "./candidates.ts";
 import { useKeys } from "./keys.ts";
 import { figure, signed, Words } from "./text.tsx";
 
-/** More candidates in a group are shown without their text. */
+/** More siblings are shown without their text. */
 const mostWithText = 12;
 
 const close = () => changeQuery({ action: null, with: null });
@@ -117,7 +118,7 @@ function Roles({ roles }: Pick<EpisodeView, "roles">) {
   );
 }
 
-interface TurnProps extends Pick<GroupProps, "largest" | "current" | "onChoose"> {
+interface TurnProps extends Pick<SiblingsProps, "largest" | "current" | "onChoose"> {
   readonly row: Row;
 }
 
@@ -127,10 +128,10 @@ function Turn({ row: { turn, cells }, ...shared }: TurnProps) {
       <div role="rowheader" class="corner">
         {turn + 1}
       </div>
-      {cells.map(({ role, groups }) => (
+      {cells.map(({ role, siblings }) => (
         <div key={role} role="gridcell" class="cell">
-          {groups.map((group) => (
-            <GroupOf key={group.parent} group={group} isOneOf={groups.length} {...shared} />
+          {siblings.map((each) => (
+            <SiblingsFrom key={each.parent} siblings={each} isOneOf={siblings.length} {...shared} />
           ))}
         </div>
       ))}
@@ -152,9 +153,9 @@ function focusOn(table: HTMLElement | null, id: string | null, withFocus = true)
   if (withFocus) button?.focus({ preventScroll: true });
 }
 
-interface GroupProps {
-  readonly group: Group;
-  /** Groups in the cell. */
+interface SiblingsProps {
+  readonly siblings: Siblings;
+  /** States in the cell. */
   readonly isOneOf: number;
   readonly largest: number;
   /** The id of the one that keys act on. */
@@ -162,11 +163,12 @@ interface GroupProps {
   readonly onChoose: (candidate: Candidate) => void;
 }
 
-function GroupOf({ group: { parent, candidates }, isOneOf, largest, current, onChoose }: GroupProps) {
+function SiblingsFrom({ siblings, isOneOf, largest, current, onChoose }: SiblingsProps) {
+  const { parent, candidates } = siblings;
   const isCompact = candidates.length > mostWithText;
   return (
-    <div class={`group ${isCompact ? "is-compact" : ""}`}>
-      {isOneOf > 1 && <p class="group-name">from {parent === "" ? "the start" : parent}</p>}
+    <div class={`siblings ${isCompact ? "is-compact" : ""}`}>
+      {isOneOf > 1 && <p class="siblings-name">from {parent === "" ? "the start" : parent}</p>}
       {candidates.map((candidate) => (
         <CandidateButton
           key={candidate.action.id}
@@ -192,13 +194,14 @@ interface CandidateProps {
 }
 
 function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, onChoose }: CandidateProps) {
-  const { action, edge, isChosen } = candidate;
+  const { action, edge } = candidate;
+  const choice = choiceOf(candidate, isAlone);
   const { droppedWhy } = action;
   const kinds = [
     "candidate",
-    isChosen && !isAlone && "is-chosen",
+    choice === "chosen" && "is-chosen",
     isCurrent && "is-current",
-    droppedWhy !== undefined && "is-dropped",
+    droppedWhy !== undefined && "is-untrained",
   ];
   return (
     <button
@@ -211,9 +214,9 @@ function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, on
       onClick={() => onChoose(candidate)}
       style={colourOf(action.advantage, largest)}
     >
-      <span class="only-read">{spoken(candidate)}</span>
+      <span class="only-read">{spoken(candidate, choice)}</span>
       <span class="star" aria-hidden="true">
-        {isChosen && !isAlone ? "★" : ""}
+        {choice === "chosen" ? "★" : ""}
       </span>
       <span class="figures" aria-hidden="true">
         <Figure name="t" value={edge?.team} />
@@ -221,7 +224,7 @@ function CandidateButton({ candidate, largest, isCompact, isCurrent, isAlone, on
         {edge?.judge !== null && edge?.judge !== undefined && <Figure name="j" value={edge.judge} />}
       </span>
       <span class="advantage" aria-hidden="true">
-        {droppedWhy === undefined ? signed(action.advantage) : "dropped"}
+        {droppedWhy === undefined ? signed(action.advantage) : "untrained"}
       </span>
       {!isCompact && (
         <span class="preview" aria-hidden="true">
@@ -241,15 +244,15 @@ function Figure({ name, value }: { readonly name: string; readonly value: number
   );
 }
 
-function spoken({ action, edge, isChosen }: Candidate): string {
+function spoken({ action, edge }: Candidate, choice: string | null): string {
   const parts = [
     nameOf(action),
-    isChosen ? "chosen" : "not chosen",
+    choice ?? "",
     `team ${figure(edge?.team)}`,
     `local ${figure(edge?.local)}`,
     edge?.judge === null || edge === null ? "" : `judge ${figure(edge.judge)}`,
     `advantage ${signed(action.advantage)}`,
-    action.droppedWhy === undefined ? "" : `dropped: ${toVisible(action.droppedWhy)}`,
+    action.droppedWhy === undefined ? "" : `trained nothing: ${toVisible(action.droppedWhy)}`,
   ];
   return parts.filter((part) => part !== "").join(", ");
 }

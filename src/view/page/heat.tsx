@@ -4,6 +4,7 @@ import { toVisible } from "../../format.ts";
 import type { ActionView, TokenView } from "../api.ts";
 import { address, changeQuery } from "./address.ts";
 import { colourOf } from "./candidates.ts";
+import { placeBeside } from "./keys.ts";
 import { figure, percent, signed } from "./text.tsx";
 
 const measures = ["log-probability", "entropy", "advantage"] as const;
@@ -16,23 +17,13 @@ const strongest = 4;
 
 export function Heat({ action }: { readonly action: ActionView }) {
   const tokens = action.tokenViews;
-  const [at, setAt] = useState(0);
   const [isWhole, setWhole] = useState(false);
   const asked = measures.find((each) => each === address.value.query.get("heat"));
   const hasEntropy = tokens.some(({ entropy }) => entropy !== undefined);
   const measure = asked === undefined || (asked === "entropy" && !hasEntropy) ? "log-probability" : asked;
   const largest = Math.max(0, ...tokens.map((token) => Math.abs(advantageOf(token, action) ?? 0)));
   const shown = isWhole ? tokens : tokens.slice(0, mostShown);
-  const move = (event: KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    setAt(Math.max(0, Math.min(shown.length - 1, at + by)));
-  };
-  const point = (event: Event) => {
-    const place = (event.target as HTMLElement).dataset["place"];
-    if (place !== undefined) setAt(Number(place));
-  };
+  const { at, events } = useTokenPlace(shown.length);
   if (tokens.length === 0) return <p class="empty">No tokens were sampled.</p>;
   return (
     <>
@@ -42,8 +33,7 @@ export function Heat({ action }: { readonly action: ActionView }) {
         tabIndex={0}
         role="group"
         aria-label={`${tokens.length} tokens; arrow keys go from one to the next`}
-        onKeyDown={move}
-        onPointerOver={point}
+        {...events}
       >
         {shown.map((token, place) => (
           <span
@@ -66,6 +56,19 @@ export function Heat({ action }: { readonly action: ActionView }) {
       )}
     </>
   );
+}
+
+/** The token that the pointer or the arrow keys chose last. */
+function useTokenPlace(count: number) {
+  const [at, setAt] = useState(0);
+  const events = {
+    onKeyDown: (event: KeyboardEvent) => setAt(placeBeside(event, at, count) ?? at),
+    onPointerOver: ({ target }: Event) => {
+      const { place } = (target as HTMLElement).dataset;
+      if (place !== undefined) setAt(Number(place));
+    },
+  };
+  return { at, events };
 }
 
 function Measures({

@@ -1,6 +1,6 @@
 /** Keys: each view adds its own while it is shown, and `?` lists them all. */
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export interface Key {
   /** `j`, `Enter`, `g r`: one after the other; several for one thing: `j|ArrowDown`. */
@@ -22,11 +22,11 @@ export function keyGroups(): readonly Group[] {
   return groups.value.map(({ current }) => current);
 }
 
-/** Keys for as long as the component is shown. */
+/** Keys for as long as the component is shown: from before it is painted, so that none is lost. */
 export function useKeys(title: string, keys: readonly Key[]): void {
   const latest = useRef<Group>({ title, keys });
   latest.current = { title, keys };
-  useEffect(() => {
+  useLayoutEffect(() => {
     groups.value = [latest, ...groups.value];
     return () => (groups.value = groups.value.filter((each) => each !== latest));
   }, []);
@@ -59,4 +59,13 @@ function isWriting(target: EventTarget | null): boolean {
     target instanceof HTMLSelectElement ||
     (target instanceof HTMLInputElement && !["checkbox", "range", "radio"].includes(target.type))
   );
+}
+
+/** The place, of so many, that the left or the right arrow leads to; undefined: it is another key, and not taken. */
+export function placeBeside(event: KeyboardEvent, at: number | null, count: number): number | undefined {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (by === undefined) return undefined;
+  event.preventDefault();
+  const from = at ?? (by === 1 ? -1 : count);
+  return Math.max(0, Math.min(count - 1, from + by));
 }

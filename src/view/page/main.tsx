@@ -66,9 +66,7 @@ function View({ path }: { readonly path: readonly string[] }) {
   if (kind === undefined) return <Runs />;
   if (kind === "compare") return <Compare />;
   if (kind !== "runs" || run === undefined)
-    return (
-      <Problem text={`There is no view ${path.join("/")}. The key g, then r, opens the list of runs.`} />
-    );
+    return <Problem text={`There is no view ${path.join("/")}. Press g then r for the list of runs.`} />;
   if (what === "episode" && id !== undefined) return <Episode key={`${run} ${id}`} run={run} id={id} />;
   return <Run key={run} name={run} what={what} />;
 }
@@ -108,6 +106,11 @@ function Run({ name, what }: { readonly name: string; readonly what: string | un
         </nav>
       </div>
       {page.problem !== undefined && <Problem text={page.problem} />}
+      {page.watch !== undefined && (
+        <p class="soft">
+          <Words text={page.watch.text} />
+        </p>
+      )}
       {what === undefined && <CurvesOf runs={[page]} />}
       {what === "episodes" && <Episodes page={page} />}
       {what === "recipe" && <Lines name="The resolved recipe" text={page.recipeText} />}

@@ -1,9 +1,10 @@
 /** A chart that is asked for its numbers: by the pointer, or with the arrow keys. */
 import { useRef, useState } from "preact/hooks";
-import { type Line, lineChart, stepChart } from "../../charts/chart.ts";
+import { type Frame, type Line, lineChart, stepChart } from "../../charts/chart.ts";
 import { render } from "../../charts/markup.ts";
 import { colourAt } from "../../charts/page.ts";
-import type { Panel } from "./series.ts";
+import { placeBeside } from "./keys.ts";
+import { nearest, type Panel } from "./series.ts";
 import { figure, percent, Words } from "./text.tsx";
 
 const size = { width: 420, height: 230 };
@@ -26,32 +27,14 @@ export function Plot({ panel, first }: PlotProps) {
   const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ x }) => x)))].toSorted(
     (a, b) => a - b,
   );
-  const [at, setAt] = useState<number | null>(null);
-  const picture = useRef<SVGSVGElement>(null);
-  const point = (event: PointerEvent) => {
-    const box = picture.current?.getBoundingClientRect();
-    if (box === undefined) return;
-    const across = ((event.clientX - box.left) / box.width) * width;
-    const [low, high] = drawn.x.range;
-    setAt(nearest(steps, low + ((across - frame.left) / (frame.right - frame.left)) * (high - low)));
-  };
-  const move = (event: KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    const place = at === null ? (by === 1 ? -1 : steps.length) : steps.indexOf(at);
-    setAt(steps[Math.max(0, Math.min(steps.length - 1, place + by))] ?? null);
-  };
+  const { at, picture, events } = usePlace(steps, frame, drawn.x.range);
   return (
     <div
       class="card plot"
       tabIndex={0}
       role="group"
       aria-label={`${drawn.spoken}; arrow keys read its numbers`}
-      onKeyDown={move}
-      onBlur={() => setAt(null)}
-      onPointerMove={point}
-      onPointerLeave={() => setAt(null)}
+      {...events}
     >
       <div class="plot-head">
         <h2>
@@ -76,12 +59,27 @@ function asPercent({ at }: { readonly at: number }) {
   return { at, label: `${Math.round(100 * at)} %` };
 }
 
-/** Null: there is no step. */
-function nearest(steps: readonly number[], x: number): number | null {
-  return steps.reduce<number | null>(
-    (best, each) => (best === null || Math.abs(each - x) < Math.abs(best - x) ? each : best),
-    null,
-  );
+/** The step whose numbers are shown: that nearest to the pointer, or that which the arrow keys chose. Null: none. */
+function usePlace(steps: readonly number[], frame: Frame, [low, high]: readonly [number, number]) {
+  const [at, setAt] = useState<number | null>(null);
+  const picture = useRef<SVGSVGElement>(null);
+  const leave = () => setAt(null);
+  const events = {
+    onKeyDown: (event: KeyboardEvent) => {
+      const place = placeBeside(event, at === null ? null : steps.indexOf(at), steps.length);
+      if (place !== undefined) setAt(steps[place] ?? null);
+    },
+    onBlur: leave,
+    onPointerMove: ({ clientX }: PointerEvent) => {
+      const box = picture.current?.getBoundingClientRect();
+      if (box === undefined) return;
+      const across = ((clientX - box.left) / box.width) * size.width;
+      const share = (across - frame.left) / (frame.right - frame.left);
+      setAt(nearest(steps, low + share * (high - low)));
+    },
+    onPointerLeave: leave,
+  };
+  return { at, picture, events };
 }
 
 /** What each line has at a step. */

@@ -6,6 +6,7 @@ import { go, linkTo } from "./address.ts";
 import { exported, live, useAnswer } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { percent, Problem, Words } from "./text.tsx";
+import { stateName } from "./titles.ts";
 
 export function Runs() {
   const { data: runs, problem } = useAnswer<RunLine[]>("/api/runs");
@@ -124,7 +125,7 @@ function Line({ line, index, isChosen, onToggle, onPoint }: LineProps) {
 
 export function State({ line }: { readonly line: RunLine }) {
   const state = live.value.has(line.run) ? "training" : line.state;
-  return <span class={`state is-${state}`}>{state}</span>;
+  return <span class={`state is-${state}`}>{stateName({ ...line, state })}</span>;
 }
 
 export function Progress({ step, steps }: { readonly step: number; readonly steps: number | null }) {

@@ -40,8 +40,8 @@ export const kinds: readonly Kind[] = [
   { title: "Local reward", of: ofRole("local") },
   { title: "Entropy of roles", of: ofRole("entropy"), note: "nats per token" },
   { title: "Entropy of policies", of: /^policies\.(.+)\.entropy$/, note: "nats per token" },
-  { title: "Divergence from the sampler", of: /^policies\.(.+)\.kl$/, note: "nats per token" },
-  { title: "Divergence from the reference", of: /^policies\.(.+)\.referenceKl$/, note: "nats per token" },
+  { title: "KL to the sampling policy", of: /^policies\.(.+)\.kl$/, note: "nats per token" },
+  { title: "KL to the reference", of: /^policies\.(.+)\.referenceKl$/, note: "nats per token" },
   { title: "Clipped tokens", of: /^policies\.(.+)\.clipShare$/, note: "share of tokens" },
   { title: "Zero-variance groups", of: /^rollout\.flatGroups()$/, isShare: true, note: "share of groups" },
   {
@@ -82,7 +82,7 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
   ).map((panel) => ({
     ...panel,
     isShare: true,
-    note: "of held-out tasks after the step, with 95 % intervals",
+    note: "held-out, 95 % interval",
   }));
   const figures = kinds.flatMap(({ title, of, note, isShare = false }): Panel[] => {
     const matching = columns.filter((name) => of.test(name));
@@ -213,4 +213,12 @@ function thinned(points: readonly Point[]): Point[] {
           };
     return { x: part.at(-1)?.x ?? 0, y: mean(part.map(({ y }) => y)), ...interval };
   });
+}
+
+/** The step nearest to a place on the axis; null: there is none. */
+export function nearest(steps: readonly number[], x: number): number | null {
+  return steps.reduce<number | null>(
+    (best, each) => (best === null || Math.abs(each - x) < Math.abs(best - x) ? each : best),
+    null,
+  );
 }

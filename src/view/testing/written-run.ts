@@ -1,5 +1,6 @@
 /** Run folders with drawn episodes, for tests: every kind of reward, verdict and text that a record may hold. */
 import * as fc from "fast-check";
+import type { Untrained } from "../../credit/algorithm.ts";
 import type { Action, Episode, EpisodeNode, RewardedAction } from "../../rollout/episode.ts";
 import { newEpisode, type ActionCredit } from "../../rollout/stored.ts";
 import { EpisodeLog } from "../../runs/episode-log.ts";
@@ -80,7 +81,13 @@ function episodeOf(step: number, drawn: DrawnEpisode): { episode: Episode; credi
     const action = actionOf(index, role, drawn.prompt, one);
     actions.push(action);
     nodes.push(nodeOf(String(index), "", [edgeOf(action.id, one)]));
-    credit.push({ action: action.id, group: role, return: one.team, advantage: one.advantage });
+    const untrained: Untrained | null = one.isTruncated
+      ? "truncated"
+      : one.advantage === 0
+        ? "no-advantage"
+        : null;
+    const why = one.team === null || untrained === null ? {} : { untrained };
+    credit.push({ action: action.id, group: role, return: one.team, advantage: one.advantage, ...why });
   }
   const path = [drawn.isTrained ? "train" : "evaluation", step, 0];
   const outcome = { success: drawn.success, score: drawn.success ? 1 : 0 };

@@ -55,6 +55,8 @@ export interface Ending {
   readonly extending?: readonly string[] | undefined;
   /** The words after `troupe` that get a trained policy's weights. Undefined: there are none. */
   readonly exporting?: readonly string[] | undefined;
+  /** The checkpoint of the best evaluation is there. Default: true. */
+  readonly isBestKept?: boolean;
   /** A person can take a seat. Default: true. */
   readonly isPlayable?: boolean;
   /** Of the terminal. */
@@ -65,7 +67,16 @@ export interface Ending {
 export function finalLines(
   result: RunResult,
   run: string,
-  { available, wanted, expected, extending, exporting, isPlayable = true, width = Infinity }: Ending,
+  {
+    available,
+    wanted,
+    expected,
+    extending,
+    exporting,
+    isBestKept = true,
+    isPlayable = true,
+    width = Infinity,
+  }: Ending,
 ): string[] {
   const { steps } = result;
   const isTrained = steps.warmStart + steps.reinforcement > 0;
@@ -75,9 +86,11 @@ export function finalLines(
     ...resultTable(result.table, label, width),
     ...measureTable(inOrder(result.table), label),
     "",
-    ...[...expectedLines(expected), ...fewTasks(available, wanted), ...costLines(result, run)].flatMap(
-      (line) => wrapped(line, width),
-    ),
+    ...[
+      ...expectedLines(expected),
+      ...fewTasks(available, wanted),
+      ...costLines(result, run, isBestKept),
+    ].flatMap((line) => wrapped(line, width)),
     "",
     "next:",
     ...commandLines(nextCommands(result, run, available, { extending, exporting, isPlayable }), width),
@@ -98,7 +111,11 @@ function expectedLines(expected: Ending["expected"]): string[] {
   return [`expected of this recipe: ${facts.length === 0 ? "not measured" : facts.join(", ")}`];
 }
 
-function costLines({ seconds, tokens, steps, best, ...lost }: RunResult, run: string): string[] {
+function costLines(
+  { seconds, tokens, steps, best, ...lost }: RunResult,
+  run: string,
+  isBestKept: boolean,
+): string[] {
   const {
     failedEpisodes: failed = 0,
     unrewardedActions: unrewarded = 0,
@@ -130,7 +147,7 @@ function costLines({ seconds, tokens, steps, best, ...lost }: RunResult, run: st
     ...(best === undefined
       ? []
       : [
-          `best evaluation: ${showShare(best.success)} of ${showCount(best.tasks)} tasks after step ${best.step}, whose checkpoint is kept`,
+          `best evaluation: ${showShare(best.success)} of ${showCount(best.tasks)} tasks after step ${best.step}${isBestKept ? ", whose checkpoint is kept" : ""}`,
         ]),
     `files: ${run}`,
   ];

@@ -147,6 +147,15 @@ describe("the end of a run", () => {
     );
   });
 
+  it("says that the best checkpoint is kept only where it is", () => {
+    const best = { step: 2, success: 0.5, tasks: 4 };
+    const said = (isBestKept: boolean) =>
+      finalLines({ ...result, best }, "runs/mine", { available: 1, isBestKept });
+    const evaluated = "best evaluation: 50.0 % of 4 tasks after step 2";
+    expect(said(true)).toContain(`${evaluated}, whose checkpoint is kept`);
+    expect(said(false)).toContain(evaluated);
+  });
+
   it("suggests to play only where a person can", () => {
     const suggested = finalLines(result, "runs/mine", { available: 1, isPlayable: false }).join("\n");
     expect(suggested).not.toContain("troupe play");
