@@ -107,7 +107,7 @@ function Run({ name, what }: { readonly name: string; readonly what: string | un
       </div>
       {page.problem !== undefined && <Problem text={page.problem} />}
       {page.watch !== undefined && (
-        <p class="soft">
+        <p class="left-out">
           <Words text={page.watch.text} />
         </p>
       )}
