@@ -90,19 +90,23 @@ try {
       return time;
     }),
   );
-  const [grids, firsts, nexts, boards, backs]: number[][] = [[], [], [], [], []];
+  const grids: number[] = [];
+  const firsts: number[] = [];
+  const nexts: number[] = [];
+  const boards: number[] = [];
+  const backs: number[] = [];
   for (let index = 0; index < 20; index++) {
-    grids?.push(await waited(click(`main a.episode-line[id$="-${index}"]`), isEpisode));
-    firsts?.push(await waited(click(".candidate"), isOf(0)));
-    nexts?.push(await waited(key("ArrowDown"), isOf(1)));
-    boards?.push(await waited(key("b"), `document.querySelector(".board-pane")`));
-    backs?.push(await waited(goes(listed), isListed));
+    grids.push(await waited(click(`main a.episode-line[id$="-${index}"]`), isEpisode));
+    firsts.push(await waited(click(".candidate"), isOf(0)));
+    nexts.push(await waited(key("ArrowDown"), isOf(1)));
+    boards.push(await waited(key("b"), `document.querySelector(".board-pane")`));
+    backs.push(await waited(goes(listed), isListed));
   }
-  say("open an episode", grids ?? []);
-  say("open a candidate with its tokens", firsts ?? []);
-  say("next candidate", nexts ?? []);
-  say("board", boards ?? []);
-  say("back to the list", backs ?? []);
+  say("open an episode", grids);
+  say("open a candidate with its tokens", firsts);
+  say("next candidate", nexts);
+  say("board", boards);
+  say("back to the list", backs);
   for (const [what, to] of Object.entries({
     "filter: failed": "failed=true",
     "filter: role and reward": "role=runner&reward=0.9~1",

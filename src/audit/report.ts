@@ -151,7 +151,7 @@ const legend =
   "those whose credit says so; a credit of 0 counts half, so that 50 % is chance. Worth of a unit: the score that one unit of credit stands " +
   "for, 1 for a credit in units of the score without noise of its own. “One continuation” and “half of the continuations” are the mean " +
   "score of so many, minus the siblings', compared with the other continuations: an unbiased credit with that much noise. Algorithms other than the run's are applied with " +
-  "their default options to the episodes as the run sampled them; where trajectories branch below an action, those that compare " +
+  "their default options (c3 with `continued: tree`) to the episodes as the run sampled them; where trajectories branch below an action, those that compare " +
   "trajectories take the first.";
 
 const sliceLegend =
@@ -175,18 +175,16 @@ export function factsOf(run: AuditedRun): string[] {
       ? `${showCount(played)} episodes were played; none failed.`
       : `${showCount(failed)} of ${showCount(played)} episodes failed because of a service and have no score; ${showCount(unpaired)} more were left out ` +
         `because they had nothing to be compared with, and ${showCount(decisions.lost)} decisions were lost. The first failure: ${run.problem ?? ""}`,
-    ...omittedLine(run.omitted),
+    ...omittedLines(run.omitted),
   ];
 }
 
-/** Algorithms that need the same name it once. */
-function omittedLine(omitted: AuditedRun["omitted"]): string[] {
-  if (omitted.length === 0) return [];
+/** A line for each reason. */
+function omittedLines(omitted: AuditedRun["omitted"]): string[] {
   const byReason = Map.groupBy(omitted, ({ name, reason }) => reason.replace(`${name} `, ""));
-  const parts = [...byReason].map(
-    ([reason, alike]) => `${alike.map(({ name }) => name).join(", ")} (${reason})`,
+  return [...byReason].map(
+    ([reason, alike]) => `Not computed: ${alike.map(({ name }) => name).join(", ")} (${reason}).`,
   );
-  return [`Not computed: ${parts.join("; ")}.`];
 }
 
 function headingOf({ run, environment, algorithm, judge }: AuditedRun): string {

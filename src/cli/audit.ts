@@ -179,23 +179,7 @@ export function auditLines(run: AuditedRun, width: number): string[] {
   const missing = leastNeeded.filter((title) => table[0]?.includes(title) !== true).length;
   const count = missing === 1 ? "1 column" : `${missing} columns`;
   const note = `${count} left out: a wider terminal, --json or --out shows ${missing === 1 ? "it" : "them"}`;
-  return [
-    run.run,
-    ...factsOf({ ...run, omitted: [] }),
-    ...omittedLines(run.omitted),
-    "",
-    ...table,
-    ...(missing === 0 ? [] : [note]),
-    "",
-  ];
-}
-
-/** A line for each reason: all in one, as in a report, are hard to read in a terminal. */
-function omittedLines(omitted: AuditedRun["omitted"]): string[] {
-  const byReason = Map.groupBy(omitted, ({ name, reason }) => reason.replace(`${name} `, ""));
-  return [...byReason].map(
-    ([reason, alike]) => `Not computed: ${alike.map(({ name }) => name).join(", ")} (${reason}).`,
-  );
+  return [run.run, ...factsOf(run), "", ...table, ...(missing === 0 ? [] : [note]), ""];
 }
 
 /** The command that makes the report, without folders of this machine. */

@@ -216,13 +216,13 @@ describe("commands on runs", () => {
     expect((await run(["play", "plan-path"])).code).toBe(0);
   });
 
-  it("play goes on from a recorded state, with the person as the role that acts next", async () => {
+  it("play continues from a recorded state and seats the person as the role that acts next", async () => {
     const index = await readFile(join(cwd, "runs", "small", "episodes", "index.jsonl"), "utf8");
     const { id } = JSON.parse(index.split("\n")[0] ?? "") as { id: string };
     const later = await playSmall("--from", id, "--node", "0");
     expect(later).toMatchObject({ code: 0, stderr: "" });
     expect(later.stdout).toMatch(
-      new RegExp(`^Plays on from ${id}, state 0, with the weights after step \\d+\\.\nYou are the planner`),
+      new RegExp(`^Continuing from ${id}, state 0, with the weights after step \\d+\\.\nYou are the planner`),
     );
     const first = await playSmall("--from", id);
     expect(first.stdout).toMatch(/, its first state, with .*\nYou are the scout/);

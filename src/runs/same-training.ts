@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 
 /** Keys without effect on the training. A run resumes if only these differ. */
-export const besides: ReadonlySet<string> = new Set([
+export const incidentalKeys: ReadonlySet<string> = new Set([
   "description",
   "expected",
   "rollout",
@@ -46,7 +46,7 @@ function hasSameModule(one: unknown, other: unknown): boolean {
 
 /** @param moved keys whose module may be anywhere */
 function withoutWords(recipe: Mapping, moved: readonly string[], incidental: Incidental): Mapping {
-  const kept = Object.entries(recipe).filter(([key]) => !besides.has(key));
+  const kept = Object.entries(recipe).filter(([key]) => !incidentalKeys.has(key));
   return Object.fromEntries(
     kept.map(([key, value]) => {
       if (!isMapping(value)) return [key, value];
@@ -74,7 +74,7 @@ export function trainingLines(
     key = /^(\w+):/.exec(line)?.[1] ?? key;
     const inner = /^ {2}(\w+):/.exec(line)?.[1] ?? "";
     const isLeft = inner === "moduleHash" || (key === "judge" && incidental.has(inner));
-    return besides.has(key) || isLeft ? [] : [{ number: index + 1, line }];
+    return incidentalKeys.has(key) || isLeft ? [] : [{ number: index + 1, line }];
   });
 }
 

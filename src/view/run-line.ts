@@ -10,7 +10,7 @@ import { layoutOf } from "../runs/layout.ts";
 import { isLocked } from "../runs/lock.ts";
 import { readEvaluations, readWatch } from "../runs/read.ts";
 import type { WatchRecord } from "../runs/records.ts";
-import { besides } from "../runs/same-training.ts";
+import { incidentalKeys } from "../runs/same-training.ts";
 import { describeSign } from "../train/watch.ts";
 import type { Interval, RunLine, Watched } from "./api.ts";
 import { lastLine } from "./followed.ts";
@@ -90,7 +90,9 @@ function described({ value, parts }: ReadRecipe) {
 
 /** What a run is called, and what it may change when it is resumed, does not count. */
 function trainingOf(recipe: object): string {
-  const kept = Object.entries(recipe).filter(([key]) => !["seed", "name"].includes(key) && !besides.has(key));
+  const kept = Object.entries(recipe).filter(
+    ([key]) => !["seed", "name"].includes(key) && !incidentalKeys.has(key),
+  );
   return createHash("sha256").update(JSON.stringify(kept)).digest("hex").slice(0, 16);
 }
 

@@ -67,10 +67,10 @@ async function playWithRun(given: string | undefined, options: PlayArguments, ru
   });
 }
 
-/** Where a game begins that plays on from an episode. */
+/** The state of a recorded episode from which a game continues. */
 interface Start {
   readonly position: Position;
-  /** What the person is told first. */
+  /** The first line that the person reads. */
   readonly said: string;
 }
 
@@ -84,7 +84,7 @@ async function startIn(game: Game, trained: TrainedTeam, episode: Episode, node 
   const [step] = Object.values(trained.weights).flatMap((weights) => weights.step ?? []);
   const weights = step === undefined ? "untrained weights" : `the weights after step ${step}`;
   const state = node === "" ? "its first state" : `state ${node}`;
-  return { position, said: `Plays on from ${episode.id}, ${state}, with ${weights}.` };
+  return { position, said: `Continuing from ${episode.id}, ${state}, with ${weights}.` };
 }
 
 /** @throws TroupeError `bad_arguments` if the run does not keep it */
