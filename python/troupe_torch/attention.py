@@ -294,8 +294,10 @@ class Rows:
         # A model that was not asked for its attention has captured nothing.
         places = torch.tensor(rows, device=next((key.device for key, _ in captured.values()), None))
         for layer, (key, value) in captured.items():
-            self._keys[layer][places, :, : end - start] = key[0, :, start:end]
-            self._values[layer][places, :, : end - start] = value[0, :, start:end]
+            for held, own in ((self._keys[layer], key), (self._values[layer], value)):
+                held[places, :, : end - start] = own[0, :, start:end]
+                # Those of a policy that diverged would be no numbers, also times zero.
+                held[places, :, end - start :] = 0
 
     def reserve(self, length: int) -> None:
         """Room for so many tokens in each row."""

@@ -57,6 +57,10 @@ class Batch:
     def free(self) -> list[int]:
         return [row for row, sequence in enumerate(self.held) if sequence is None]
 
+    @property
+    def in_use(self) -> bool:
+        return any(self.held)
+
 
 @dataclass(eq=False)
 class Waiting:
@@ -94,10 +98,23 @@ class Sampler:
 
     @property
     def idle(self) -> bool:
-        return not (self._requests or any(self._waiting.values()) or any(self._batches.values()))
+        return not (self._requests or any(self._waiting.values()) or any(each.in_use for each in self._all_batches()))
 
     def keep(self, policies: Iterable[Policy]) -> None:
-        """Nothing is kept between requests."""
+        """Frees what only other policies need."""
+        self.release()
+        models = {policy.model for policy in policies}
+        for held in (self._batches, self._waiting):
+            for model in [model for model, lists in held.items() if not lists and model not in models]:
+                del held[model]
+
+    def release(self, but: Batch | None = None) -> None:
+        """Frees the memory of batches that wait for the next requests: to use them again saves recording their steps."""
+        for batches in self._batches.values():
+            batches[:] = [batch for batch in batches if batch.in_use or batch is but]
+
+    def _all_batches(self) -> list[Batch]:
+        return [each for batches in self._batches.values() for each in batches]
 
     def cancel(self, request_id: int) -> None:
         error = EngineError("cancelled", "Sampling was cancelled.")
@@ -106,7 +123,7 @@ class Sampler:
                 request.end(error)
 
     def _all(self) -> list[Request]:
-        held = [each for batches in self._batches.values() for batch in batches for each in batch.held if each]
+        held = [each for batch in self._all_batches() for each in batch.held if each]
         waiting = [each for lists in self._waiting.values() for one in lists for each in one.sequences]
         return [*self._requests, *(each.request for each in [*waiting, *held])]
 
@@ -116,8 +133,8 @@ class Sampler:
         try:
             self._drop_ended()
             self._admit()
-            for batches in self._batches.values():
-                for batch in batches:
+            for batch in self._all_batches():
+                if batch.in_use:
                     self._decode(batch)
             self._drop_ended()
         except (EngineError, RuntimeError, MemoryError) as error:
@@ -132,10 +149,10 @@ class Sampler:
             for one in lists:
                 one.sequences = [each for each in one.sequences if not each.request.over]
             lists[:] = [one for one in lists if one.sequences]
-        for batches in self._batches.values():
-            for batch in batches:
-                batch.held = [None if each is None or each.request.over else each for each in batch.held]
-            batches[:] = [batch for batch in batches if any(batch.held)]
+        for batch in self._all_batches():
+            batch.held = [None if each is None or each.request.over else each for each in batch.held]
+            if not batch.in_use:
+                batch.most_bytes = batch.rows.most = 0
 
     def _admit(self) -> None:
         while True:
@@ -205,8 +222,12 @@ class Sampler:
                 rows = batches[0].rows.empty() if batches else Rows(self.rows)
                 if not self._fits(model, rows, most):
                     return False
+                self.release()
                 batch = Batch(model, rows, Step(model, rows, self._settings), [None] * self.rows)
                 batches.append(batch)
+            elif most > batch.rows.capacity:
+                # What it grows by may be what others hold and do not use.
+                self.release(but=batch)
             batch.rows.most = max(batch.rows.most, most)
             taken = batch.free[: len(waiting.sequences)]
             batch.rows.fill(taken, waiting.captured, waiting.start, waiting.start + waiting.length)
@@ -217,14 +238,14 @@ class Sampler:
 
     def _fits(self, model: Model, rows: Rows, most: int) -> bool:
         """Whether there is room for all batches at their longest, once these rows have a sequence of so many tokens."""
-        others = [each for batches in self._batches.values() for each in batches if each.rows is not rows]
+        others = [each for each in self._all_batches() if each.in_use and each.rows is not rows]
         if all(each.model is not model for each in others):
             return True
         return rows.most_bytes(most) + sum(each.most_bytes for each in others) <= self.most
 
     @property
     def bytes(self) -> int:
-        return sum(batch.rows.bytes for batches in self._batches.values() for batch in batches)
+        return sum(batch.rows.bytes for batch in self._all_batches())
 
     def _decode(self, batch: Batch) -> None:
         # An empty row has a token at its first place, which nothing reads.

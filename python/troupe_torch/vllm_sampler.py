@@ -124,8 +124,12 @@ class VllmSampler:
         """Of models once they have been sampled."""
         return sum(self.most + model.size * self._bits // 8 for model in models)
 
+    def release(self) -> None:
+        self._copies.release()
+
     def keep(self, policies: Iterable[Policy]) -> None:
         """Frees what only other policies need."""
+        self._copies.keep(policies)
         policies = list(policies)
         models = {policy.model for policy in policies}
         for model in [model for model in self._served if model not in models]:

@@ -78,7 +78,8 @@ class Worker:
             wanted = "float32" if self._device.type == "cpu" else "bfloat16"
         self._dtype = torch.float32 if wanted == "float32" else torch.bfloat16
         self._recompute: bool = options["recompute"]
-        settings = Settings(options["trunkTokens"], options["headTokens"], autocast=self._dtype != torch.float32)
+        trunk_tokens = options["trunkTokens"] or suitable_trunk_tokens(self._device)
+        settings = Settings(trunk_tokens, options["headTokens"], autocast=self._dtype != torch.float32)
         self._settings = settings
         try:
             self._sampler = self._chosen_sampler(options)
@@ -332,6 +333,7 @@ class Worker:
             if policy.critic or top > policy.model.vocabulary:
                 raise EngineError("bad_arguments", f"{datum.policy} has no {top} most probable tokens")
         numbers = {"mask": arrays["mask"]} if "mask" in arrays else {}
+        self._sampler.release()
         made = Pass(self._policies, self._settings, self._interrupter(header), None, numbers, top)
         found = made.over(data)
         return _summed(made), found
@@ -349,6 +351,7 @@ class Worker:
             if policy.accumulated
         }
         numbers = {name: arrays[name] for name in FIELDS if name in arrays}
+        self._sampler.release()
         made = Pass(self._policies, self._settings, self._interrupter(header), header["loss"], numbers)
         try:
             found = made.over(data)
@@ -471,6 +474,12 @@ def _missing(wanted: str) -> str:
     if torch.version.cuda is None:
         return f"this build is without CUDA: install the default one, or {others}"
     return f"see whether `nvidia-smi` shows the GPU and a driver for CUDA {torch.version.cuda}; otherwise {others}"
+
+
+def suitable_trunk_tokens(device: torch.device) -> int:
+    """Large GPUs compute small packs faster than kernels can be started, and have room for larger ones."""
+    is_large = device.type == "cuda" and torch.cuda.mem_get_info(device)[1] > 20 << 30
+    return 16384 if is_large else 4096
 
 
 def _describe(device: torch.device) -> str:

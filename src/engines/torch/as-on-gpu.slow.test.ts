@@ -12,11 +12,18 @@ it.skipIf(python === undefined)("prompts together and recorded steps give the sa
   const model = await makeModel(temporaryFolder(), "model", { preset: { ...tinyPreset, maxLength: 512 } });
   const env = { ...process.env, PYTHONPATH: folder };
   const found = JSON.parse(execFileSync(python ?? "", [script, model], { env, encoding: "utf8" })) as Record<
-    "difference" | "tokens" | "together" | "repeated",
+    "difference" | "tokens" | "together" | "repeated" | "kept",
     number
   >;
   // The rest is of requests whose prompts find no memory.
-  expect(found).toMatchObject({ different: 0, said: ["no_memory", "no_memory"], idle: true });
+  expect(found).toMatchObject({
+    different: 0,
+    same: true,
+    left: 0,
+    said: ["no_memory", "no_memory"],
+    idle: true,
+  });
+  expect(found.kept).toBeGreaterThan(1);
   expect(found.difference).toBeLessThan(1e-4);
   // Of 30 prompts, and of more steps than have a token each.
   expect(found.tokens).toBeGreaterThan(1000);

@@ -40,9 +40,11 @@ const fields = z.strictObject({
     ),
   trunkTokens: z
     .int()
-    .min(16)
-    .default(4096)
-    .describe("Tokens that are trained on at a time; fewer need less memory."),
+    .min(0)
+    .default(0)
+    .describe(
+      "Tokens that are trained on at a time; fewer need less memory. 0: 16,384 on a GPU with more than 20 GiB, otherwise 4096.",
+    ),
   headTokens: z
     .int()
     .min(1)

@@ -12,7 +12,7 @@ import { sum } from "../../../statistics.ts";
 import { estimate, type Estimate } from "../../../train/estimate.ts";
 import { inGroups, neededMemory, tokensIn, typicalData, type NeededMemory } from "../../../train/memory.ts";
 import { openPolicies, type OpenPolicies } from "../../../train/policies.ts";
-import type { NamedTeam } from "../../../train/teams.ts";
+import { namedTeams, warmStartRecipe, type NamedTeam } from "../../../train/teams.ts";
 
 export interface Calibration extends NeededMemory {
   readonly engine: string;
@@ -64,15 +64,62 @@ export async function calibrate(
   const folder = await mkdtemp(join(tmpdir(), "troupe-dry-run-"));
   const engine = await resolved.configuredEngine.open();
   try {
+    const bases = await measureBases(engine, resolved, folder, note);
     note("opening the models");
     const start = performance.now();
     const opened = await openPolicies(engine, resolved.recipe, resolved.environment, folder);
     note(`opened in ${showDuration((performance.now() - start) / 1000)}`);
-    return await measure(engine, resolved, teams, opened, note);
+    return await measure(engine, resolved, teams, opened, bases, note);
   } finally {
     await engine.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+interface Teaching {
+  readonly rate: Rate;
+  /** Seconds of an update. */
+  readonly update: number;
+  readonly needed: NeededMemory;
+}
+
+/** A warm start of bases trains whole models, before there are policies. Null: the recipe has none. */
+async function measureBases(
+  engine: Engine,
+  resolved: ResolvedRecipe,
+  folder: string,
+  note: (line: string) => void,
+): Promise<Teaching | null> {
+  const { environment } = resolved;
+  const recipe = warmStartRecipe(resolved.recipe);
+  if (recipe === resolved.recipe) return null;
+  note("opening the bases of the warm start");
+  const opened = await openPolicies(engine, recipe, environment, folder);
+  const examples = await typicalData(resolved, namedTeams(recipe, environment), opened);
+  const needed = await neededMemory(engine, resolved, opened, examples);
+  const effort = effortFor(needed);
+  const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
+  await train(portionOf(examples, 1));
+  const update = await secondsOfUpdate(engine, examples, effort);
+  const rate = await measureRate(examples, train, effort);
+  note(`warm start: ${showLarge(rate.rate)} tokens per second`);
+  for (const policy of Object.keys(opened)) await engine.removePolicy(policy);
+  return { rate, update, needed };
+}
+
+function effortFor({ deviceMemory }: NeededMemory): Effort {
+  return deviceMemory === null ? ofProcessor : ofGpu;
+}
+
+/** Of two parts of a run, one after the other. */
+function larger(one: NeededMemory, other: NeededMemory | undefined): NeededMemory {
+  if (other === undefined) return one;
+  const onDevice = [one, other].flatMap(({ deviceMemory }) => deviceMemory ?? []);
+  return {
+    ...one,
+    memory: Math.max(one.memory, other.memory),
+    deviceMemory: onDevice.length === 0 ? null : Math.max(...onDevice),
+  };
 }
 
 async function measure(
@@ -80,6 +127,7 @@ async function measure(
   resolved: ResolvedRecipe,
   teams: readonly NamedTeam[],
   opened: OpenPolicies,
+  bases: Teaching | null,
   note: (line: string) => void,
 ): Promise<Calibration> {
   const { recipe } = resolved;
@@ -92,7 +140,7 @@ async function measure(
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
   // Before anything is measured: the process then holds its weights and no more.
   const needed = await neededMemory(engine, resolved, opened, grouped);
-  const effort = needed.deviceMemory === null ? ofProcessor : ofGpu;
+  const effort = effortFor(needed);
   note("allocating gradients and moments");
   await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples, effort);
@@ -103,9 +151,9 @@ async function measure(
     return found;
   };
   const { warmStart, training, signals } = estimated;
-  const supervised = await rate("warm start", warmStart.samples > 0, () =>
-    measureRate(examples, train, effort),
-  );
+  const supervised =
+    bases?.rate ??
+    (await rate("warm start", warmStart.samples > 0, () => measureRate(examples, train, effort)));
   const groups = await rate("training in groups", training.samples + signals.samples > 0, () =>
     measureRate(grouped, train, effort),
   );
@@ -125,13 +173,13 @@ async function measure(
       maxLength: info.maxLength,
     })),
     tokensPerSecond: {
-      supervised: withUpdate(supervised, update),
+      supervised: withUpdate(supervised, bases?.update ?? update),
       grouped: withUpdate(groups, update),
       prompts: prompts.rate,
       sampled: decoded.rate,
     },
     measured: sampleOf([supervised, groups, prompts, decoded]),
-    ...needed,
+    ...larger(needed, bases?.needed),
   };
 }
 

@@ -3,8 +3,8 @@ Samples of a model as they are computed on a processor, and as on a GPU: several
 steps that are recorded. In the place of a graph is what it would do: the same work on tensors that must not have moved.
 
 as_on_gpu.py MODEL prints JSON: the largest difference of a log-probability, the number of tokens and of different ones, of
-prompts that were computed with others, and of steps that were repeated from a record; and what two requests are told whose
-prompts find no memory.
+prompts that were computed with others, and of steps that were repeated from a record; whether the same requests give the same
+samples in the batches that were kept; and what two requests are told whose prompts find no memory.
 """
 
 import json
@@ -49,9 +49,9 @@ lengths = generator.integers(1, 280, len(headers)).tolist()
 prompts = [generator.integers(0, model.vocabulary, length).astype(np.int32) for length in lengths]
 
 
-def sampled():
+def sampled(held):
+    """All requests at once. Their batches stay for the next ones."""
     found = {}
-    held = sampler.Sampler(Settings(4096, 256), 4, 4_000_000_000)
     for at, (header, prompt) in enumerate(zip(headers, prompts)):
         ends = {"answer": lambda sequences, at=at: found.update({at: sequences}), "fail": lambda error: sys.exit(str(error))}
         held.submit(request_of(policies[at % len(policies)], header, prompt, np.array([3], np.int32), **ends))
@@ -90,10 +90,25 @@ def started(self, requests, start=sampler.Sampler._start):
     return start(self, requests)
 
 
-expected = sampled()
+def new_sampler():
+    return sampler.Sampler(Settings(4096, 256), 4, 4_000_000_000)
+
+
+own = new_sampler()
+expected = sampled(own)
+for batches in own._batches.values():
+    for each in batches:
+        for cache in (each.rows._keys, each.rows._values):
+            for tensor in cache.values():
+                # As a policy that diverged leaves them.
+                tensor.fill_(float("nan"))
+kept = sum(len(batches) for batches in own._batches.values())
+again = sampled(own)
+same = all(one.tokens == other.tokens and one.logprobs == other.logprobs for one, other in zip(expected, again, strict=True))
+own.keep([])
 attention.attends_at_once = sampler.are_together = batch.is_recorded = lambda _: True
 batch.recorded, sampler.Sampler._start = recorded, started
-found = sampled()
+found = sampled(new_sampler())
 pairs = [pair for one, other in zip(expected, found) for pair in zip(one.tokens, other.tokens, strict=True)]
 differences = [abs(a - b) for one, other in zip(expected, found) for a, b in zip(one.logprobs, other.logprobs)]
 different = sum(a != b for a, b in pairs)
@@ -105,10 +120,11 @@ def without_memory(*_):
 
 sampler.Sampler._start = without_memory
 said = []
-held = sampler.Sampler(Settings(4096, 256), 4, 4_000_000_000)
+held = new_sampler()
 for header, prompt in zip(headers[:2], prompts):
     held.submit(request_of(policies[0], header, prompt, np.array([3], np.int32), answer=sys.exit, fail=said.append))
 held.step()
 
+reused = {"kept": kept, "same": same, "left": len(own._batches)}
 counts = {"tokens": len(pairs), "different": different, "together": together, "repeated": repeated}
-print(json.dumps({"difference": max(differences), **counts, "said": [error.code for error in said], "idle": held.idle}))
+print(json.dumps({"difference": max(differences), **counts, **reused, "said": [error.code for error in said], "idle": held.idle}))
