@@ -62,6 +62,17 @@ describe("troupe train", () => {
     });
   });
 
+  it("--dry-run counts the whole models that a warm start of bases trains", async () => {
+    // In processes of their own: the memory of this one is counted, too.
+    const memoryWith = async (teach: string): Promise<number> => {
+      const policy = "policies.shared={model: {preset: medium}, adapter: {rank: 4}}";
+      const args = ["train", "small.yaml", policy, `warmStart.teach=${teach}`, "--dry-run", "--json"];
+      return (JSON.parse((await troupe(args, { cwd })).stdout) as { memory: number }).memory;
+    };
+    // Gradients and both moments of six million parameters are 73 MB.
+    expect((await memoryWith("bases")) - (await memoryWith("policies"))).toBeGreaterThan(40e6);
+  });
+
   it("warns before training of a recipe that sums action rewards, in words, as JSON and in a dry run", async () => {
     const summed = [
       "train",
