@@ -45,6 +45,13 @@ async function resultOf(name: string): Promise<RunResult> {
   return resultSchema.parse(JSON.parse(await readFile(join(cwd, "runs", name, "result.json"), "utf8")));
 }
 
+/** A dry run's, in a process of its own: the memory of this one would be counted, too. */
+async function memoryWith(teach: string): Promise<number> {
+  const policy = "policies.shared={model: {preset: medium}, adapter: {rank: 4}}";
+  const args = ["train", "small.yaml", policy, `warmStart.teach=${teach}`, "--dry-run", "--json"];
+  return (JSON.parse((await troupe(args, { cwd })).stdout) as { memory: number }).memory;
+}
+
 describe("troupe train", () => {
   it("--dry-run shows the recipe with origins and its cost, and writes nothing", async () => {
     const { code, stdout } = await run(["train", "small.yaml", "train.steps=3", "--dry-run"]);
@@ -63,12 +70,6 @@ describe("troupe train", () => {
   });
 
   it("--dry-run counts the whole models that a warm start of bases trains", async () => {
-    // In processes of their own: the memory of this one is counted, too.
-    const memoryWith = async (teach: string): Promise<number> => {
-      const policy = "policies.shared={model: {preset: medium}, adapter: {rank: 4}}";
-      const args = ["train", "small.yaml", policy, `warmStart.teach=${teach}`, "--dry-run", "--json"];
-      return (JSON.parse((await troupe(args, { cwd })).stdout) as { memory: number }).memory;
-    };
     // Gradients and both moments of six million parameters are 73 MB.
     expect((await memoryWith("bases")) - (await memoryWith("policies"))).toBeGreaterThan(40e6);
   });
