@@ -225,8 +225,7 @@ class Sampler:
                 self.release()
                 batch = Batch(model, rows, Step(model, rows, self._settings), [None] * self.rows)
                 batches.append(batch)
-            elif most > batch.rows.capacity:
-                # What it grows by may be what others hold and do not use.
+            elif batch.rows.most_bytes(most) + self._held_beside(batch) > self.most:
                 self.release(but=batch)
             batch.rows.most = max(batch.rows.most, most)
             taken = batch.free[: len(waiting.sequences)]
@@ -242,6 +241,10 @@ class Sampler:
         if all(each.model is not model for each in others):
             return True
         return rows.most_bytes(most) + sum(each.most_bytes for each in others) <= self.most
+
+    def _held_beside(self, batch: Batch) -> int:
+        """Bytes of the other batches, also of those that wait."""
+        return sum(max(each.most_bytes, each.rows.bytes) for each in self._all_batches() if each is not batch)
 
     @property
     def bytes(self) -> int:

@@ -125,12 +125,13 @@ class VllmSampler:
         return sum(self.most + model.size * self._bits // 8 for model in models)
 
     def release(self) -> None:
+        """vLLM keeps its memory."""
         self._copies.release()
 
     def keep(self, policies: Iterable[Policy]) -> None:
         """Frees what only other policies need."""
-        self._copies.keep(policies)
         policies = list(policies)
+        self._copies.keep(policies)
         models = {policy.model for policy in policies}
         for model in [model for model in self._served if model not in models]:
             self._close(model)

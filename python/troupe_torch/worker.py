@@ -78,7 +78,7 @@ class Worker:
             wanted = "float32" if self._device.type == "cpu" else "bfloat16"
         self._dtype = torch.float32 if wanted == "float32" else torch.bfloat16
         self._recompute: bool = options["recompute"]
-        trunk_tokens = options["trunkTokens"] or suitable_trunk_tokens(self._device)
+        trunk_tokens = options["trunkTokens"] or _trunk_tokens(self._device)
         settings = Settings(trunk_tokens, options["headTokens"], autocast=self._dtype != torch.float32)
         self._settings = settings
         try:
@@ -476,7 +476,7 @@ def _missing(wanted: str) -> str:
     return f"see whether `nvidia-smi` shows the GPU and a driver for CUDA {torch.version.cuda}; otherwise {others}"
 
 
-def suitable_trunk_tokens(device: torch.device) -> int:
+def _trunk_tokens(device: torch.device) -> int:
     """Large GPUs compute small packs faster than kernels can be started, and have room for larger ones."""
     is_large = device.type == "cuda" and torch.cuda.mem_get_info(device)[1] > 20 << 30
     return 16384 if is_large else 4096

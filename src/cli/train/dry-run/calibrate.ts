@@ -76,6 +76,7 @@ export async function calibrate(
   }
 }
 
+/** The warm start. */
 interface Teaching {
   readonly rate: Rate;
   /** Seconds of an update. */
@@ -99,7 +100,6 @@ async function measureBases(
   const needed = await neededMemory(engine, resolved, opened, examples);
   const effort = effortFor(needed);
   const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
-  await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples, effort);
   const rate = await measureRate(examples, train, effort);
   note(`warm start: ${showLarge(rate.rate)} tokens per second`);
@@ -142,7 +142,6 @@ async function measure(
   const needed = await neededMemory(engine, resolved, opened, grouped);
   const effort = effortFor(needed);
   note("allocating gradients and moments");
-  await train(portionOf(examples, 1));
   const update = await secondsOfUpdate(engine, examples, effort);
   const rate = async (what: string, isNeeded: boolean, find: () => Promise<Rate>): Promise<Rate> => {
     if (!isNeeded) return unmeasured;
@@ -200,7 +199,7 @@ function sampleOf(all: readonly Rate[]): Calibration["measured"] {
 
 const adam = { learningRate: 1e-6, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
 
-/** The second of two updates, unless it would take long: the first also allocates moments. */
+/** The second of two updates, unless it would take long: the first also allocates gradients and moments. */
 async function secondsOfUpdate(
   engine: Engine,
   examples: readonly (readonly Datum[])[],
@@ -210,6 +209,7 @@ async function secondsOfUpdate(
     for (const policy of new Set(examples.flat().map((datum) => datum.policy)))
       await engine.optimStep(policy, adam);
   };
+  await forwardBackward(engine, portionOf(examples, 1));
   const first = await secondsOf(update);
   if (first > seconds) return first;
   await forwardBackward(engine, portionOf(examples, 1));
