@@ -191,7 +191,7 @@ export function evaluationPhase({ team, done, tasks }: EvaluationProgress): stri
   return `evaluating ${team}, ${done} of ${showTasks(tasks)}`;
 }
 
-type EvaluationProgress = Extract<TrainEvent, { type: "evaluation-progress" }>;
+type EvaluationProgress = Omit<Extract<TrainEvent, { type: "evaluation-progress" }>, "type">;
 
 export function advance(state: ProgressState, event: TrainEvent): ProgressState {
   switch (event.type) {

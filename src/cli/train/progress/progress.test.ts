@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   schemaVersion,
   type Evaluation,
@@ -20,6 +20,7 @@ import {
   measureTable,
 } from "./lines.ts";
 import type { WatchRecord } from "../../../runs/records.ts";
+import { makeReporter } from "./reporter.ts";
 import { panelLines, sparkline, advance, noProgress, secondsLeft, type ProgressState } from "./panel.ts";
 
 const schema_version = schemaVersion;
@@ -110,6 +111,27 @@ describe("an evaluation in one line", () => {
     const one = { ...last, tasks: 1 };
     expect(evaluationLine(one, undefined)).toBe("team after training: 50.0 % (10.0 to 90.0) of 1 task");
   });
+});
+
+it("an evaluation whose first task takes long is announced", () => {
+  vi.useFakeTimers();
+  const written: string[] = [];
+  const stderr = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream & { fd: 2 };
+  const reporter = makeReporter({ mode: "lines" }, { stdout: process.stdout, stderr });
+  const begin = (): void =>
+    reporter.listen({ type: "evaluation-started", team: "team", moment: "before", tasks: 100 });
+  begin();
+  vi.advanceTimersByTime(9_000);
+  expect(written).toEqual([]);
+  vi.advanceTimersByTime(100_000);
+  expect(written).toEqual(["evaluating team, 0 of 100 tasks\n"]);
+  begin();
+  reporter.listen({ type: "evaluation-progress", team: "team", done: 1, tasks: 100 });
+  begin();
+  reporter.close();
+  vi.advanceTimersByTime(100_000);
+  expect(written).toHaveLength(1);
+  vi.useRealTimers();
 });
 
 describe("the end of a run", () => {

@@ -76,6 +76,7 @@ function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide
   let state = noProgress;
   let shownAt = -Infinity;
   let evaluatedAt = -Infinity;
+  let untilFirst: NodeJS.Timeout | undefined;
   const note = (line: string): void => {
     out.write(`${showLines(line)}\n`);
   };
@@ -88,10 +89,15 @@ function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide
     shownAt = now;
     return true;
   };
-  /** An evaluation may take minutes, and its lines come at its end. */
+  /** An evaluation may take minutes, also until its first task is done, and its lines come at its end. */
   const noteEvaluation = (event: TrainEvent): void => {
     const now = performance.now();
-    if (event.type === "evaluation-started") evaluatedAt = now;
+    if (event.type.startsWith("evaluation")) clearTimeout(untilFirst);
+    if (event.type === "evaluation-started") {
+      evaluatedAt = now;
+      const noteStart = (): void => note(evaluationPhase({ ...event, done: 0 }));
+      untilFirst = setTimeout(noteStart, 1000 * secondsBetweenLines.evaluation).unref();
+    }
     if (event.type !== "evaluation-progress" || now - evaluatedAt < 1000 * secondsBetweenLines.evaluation)
       return;
     evaluatedAt = now;
@@ -108,7 +114,7 @@ function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide
       for (const line of lines) note(line);
     },
     note,
-    close: () => {},
+    close: () => clearTimeout(untilFirst),
   };
 }
 
