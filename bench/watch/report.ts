@@ -1,7 +1,7 @@
 /**
  * Which limits runs crossed, when, and how far success had fallen by then.
  *
- *     node bench/watch/report.ts runs/watch-healthy runs/watch-lazy …      # the limits of healthy.yaml, for the page
+ *     node bench/watch/report.ts runs/healthy-0 runs/healthy-1 …           # the limits of healthy.yaml, for the page
  *     node bench/watch/report.ts --limits RUN …                            # the limits of pretrained models, on any run
  *
  * Signs follow from records alone, so limits can be tried on runs that are over: for false alarms.
@@ -16,6 +16,8 @@ import { mean } from "../../src/statistics.ts";
 import { describeSign, signsIn, type Sign } from "../../src/train/watch.ts";
 
 interface Recipe {
+  readonly name: string;
+  readonly seed: number;
   readonly team: { readonly roles: Readonly<Record<string, { readonly frozen?: boolean }>> };
   readonly warmStart?: { readonly steps: number };
 }
@@ -56,37 +58,54 @@ function successAt(metrics: readonly StepMetrics[], index: number): number {
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
-/** With the limits of healthy.yaml: the first sign of each figure. */
+/** With the limits of healthy.yaml: when each figure first gave a sign, by recipe and seed. */
 async function page(directories: readonly string[]): Promise<string[]> {
   const file = path.join(import.meta.dirname, "healthy.yaml");
   const { watch } = parse(await fs.readFile(file, "utf8")) as { readonly watch: unknown };
   const { limits } = watchSettings.parse(watch);
-  const lines = ["| run | after step | sign | success | best before |", "| --- | ---: | --- | ---: | ---: |"];
-  for (const directory of directories) {
-    const metrics = await reinforcement(directory);
-    const best = (last: number) =>
-      Math.max(...metrics.slice(0, last).map((_, index) => successAt(metrics, index)));
-    const name = path.basename(directory);
-    const signs = Map.groupBy(
-      await replayed(directory, limits),
-      ({ measure, of = "" }) => `${measure} ${of}`,
-    );
-    for (const [sign] of signs.values()) {
-      if (sign === undefined) continue;
-      const shown = [
-        name,
-        String(sign.step),
-        describeSign(sign),
-        percent(sign.success),
-        percent(best(sign.step)),
-      ];
-      lines.push(`| ${shown.join(" | ")} |`);
+  const runs = await Promise.all(directories.map((directory) => watched(directory, limits)));
+  const lines = ["| recipe | sign | after step | success then |", "| --- | --- | ---: | ---: |"];
+  for (const [recipe, own] of Map.groupBy(runs, (run) => run.recipe)) {
+    const seeds = own.toSorted((one, other) => one.seed - other.seed);
+    const row = (sign: string, cells: readonly (readonly [step: string, success: string])[]) =>
+      lines.push(
+        `| ${[recipe, sign, ...[0, 1].map((at) => cells.map((cell) => cell[at]).join(", "))].join(" | ")} |`,
+      );
+    for (const sign of new Set(seeds.flatMap(({ first }) => [...first.keys()]))) {
+      const found = seeds.map(({ first }) => first.get(sign));
+      row(
+        sign,
+        found.map((one) => (one === undefined ? ["–", "–"] : [String(one.step), percent(one.success)])),
+      );
     }
-    const last = metrics.length;
-    const end = [name, `${last}, the last`, "", percent(successAt(metrics, last - 1)), percent(best(last))];
-    lines.push(`| ${end.join(" | ")} |`);
+    row(
+      "the end",
+      seeds.map(({ steps, end }) => [String(steps), percent(end)]),
+    );
   }
   return lines;
+}
+
+interface Watched {
+  readonly recipe: string;
+  readonly seed: number;
+  /** By what it is of, as people read it; only the first of each. */
+  readonly first: ReadonlyMap<string, Found>;
+  readonly steps: number;
+  /** Success in training at the end. */
+  readonly end: number;
+}
+
+async function watched(directory: string, limits: Watch["limits"]): Promise<Watched> {
+  const { name, seed } = (await readRecipe(directory)) as Recipe;
+  const metrics = await reinforcement(directory);
+  const first = new Map<string, Found>();
+  for (const sign of await replayed(directory, limits)) {
+    const what = sign.of === undefined ? sign.measure : `${sign.measure} of ${sign.of}`;
+    if (!first.has(what)) first.set(what, sign);
+  }
+  const steps = metrics.length;
+  return { recipe: name, seed, first, steps, end: successAt(metrics, steps - 1) };
 }
 
 async function alarms(directories: readonly string[]): Promise<string[]> {

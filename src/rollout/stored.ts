@@ -9,6 +9,7 @@ import { mean } from "../statistics.ts";
 import { decodeEpisode, encodeEpisode, promptHash } from "./codec.ts";
 import type { EpisodeJson } from "./codec.ts";
 import type { Action, Episode } from "./episode.ts";
+import { isOnLine } from "./navigate.ts";
 
 const actionCredit = z.object({
   /** The action's id. */
@@ -111,7 +112,7 @@ export function isSelected(entry: EpisodeEntry, selection: EpisodeSelection): bo
 /** @param decode the text of a policy's tokens */
 export function newEpisode(
   episode: Episode,
-  place: Pick<EpisodeEntry, "step" | "evaluation">,
+  place: Pick<EpisodeEntry, "step" | "evaluation" | "branched">,
   decode: (policy: string, tokens: Int32Array) => string,
   credit?: readonly ActionCredit[],
 ): NewEpisode {
@@ -124,7 +125,8 @@ export function newEpisode(
     const line = () => ({ tokens: [...rest], text: decode(policyOf.get(hash) ?? "", rest) });
     return [hash, { rest: line, ...(base === undefined ? {} : { base }) }];
   });
-  const outcomes = episode.ends.map(({ outcome }) => outcome);
+  const ends = place.branched === true ? episode.ends.filter(({ node }) => isOnLine(node)) : episode.ends;
+  const outcomes = ends.map(({ outcome }) => outcome);
   const success = mean(outcomes.map((outcome) => (outcome.success ? 1 : 0)));
   const score = mean(outcomes.map((outcome) => outcome.score));
   return {

@@ -13,7 +13,9 @@ export const episodeEntrySchema = z.object({
   step: z.int().min(0),
   /** The evaluation it is part of; absent: it was sampled for training. */
   evaluation: z.object({ moment: evaluationSchema.shape.moment, team: z.string() }).optional(),
-  /** Share of its kept trajectories that end in success, and the mean of their scores. */
+  /** Its other trajectories only say what the actions of the first one are worth. Absent: all are play of the team. */
+  branched: z.literal(true).optional(),
+  /** Share of its kept trajectories that end in success, and the mean of their scores; of the first one if `branched`. */
   success: z.number(),
   score: z.number(),
   /** Its range in episodes.jsonl.gz, and that of its new prompts in prompts.jsonl.gz. */

@@ -150,13 +150,13 @@ const rolloutMetrics = z.object({
   promptTokens: z.int(),
   /** By all roles, including dropped episodes. */
   sampledTokens: z.int(),
+  /** The same since the start of reinforcement, including this step. */
+  sampledSoFar: z.int().optional(),
   /**
    * Nats per token by which the log-probabilities of sampler and trainer differ, for the same weights; of the step's first
    * update. Absent: nothing was trained, an earlier version sampled, or the engine does not give them.
    */
   mismatch: z.number().optional(),
-  /** The same since the start of reinforcement, including this step. */
-  sampledSoFar: z.int().optional(),
 });
 export type RolloutMetrics = z.output<typeof rolloutMetrics>;
 
@@ -188,6 +188,15 @@ export const timingSchema = z.object({
   training: z.number().min(0).optional(),
   /** Tokens of prompts that the engine computed, and those that it did not have to. Absent: none, or unknown. */
   prompts: z.object({ computed: z.int(), reused: z.int() }).optional(),
+  /** What the run's coach has used up to then, evaluations and retries included. Absent: nothing, or it has none. */
+  coach: z
+    .object({
+      /** Of questions and answers. */
+      tokens: z.number(),
+      /** At list prices. Absent: the price is not known. */
+      dollars: z.number().optional(),
+    })
+    .optional(),
   /** Of services, by name: seconds of all attempts and of the slowest, and why the last question has no answer. */
   services: z
     .record(

@@ -10,6 +10,7 @@ import { HashEngine } from "./testing/hash-engine.ts";
 import { recordsOf } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
+import { mean } from "../statistics.ts";
 
 let root = "";
 beforeEach(async () => {
@@ -170,6 +171,22 @@ test("dynamic sampling: tasks with zero variance are dropped and replaced, and t
     ({ step, evaluation }) => step === 4 && !evaluation,
   );
   expect(kept).toHaveLength(3);
+});
+
+test("an episode whose alternatives were continued counts as its first trajectory does", async () => {
+  const record = { training: { every: 1, perStep: "all" as const } };
+  await trainIn("run", recipeOf({ name: "c3", samples: 3 }, { record }));
+  const index = await readEpisodeIndex(at("run"));
+  expect(index.map(({ branched = false, evaluation }) => branched !== (evaluation === undefined))).toEqual(
+    index.map(() => false),
+  );
+  for (const { step, rollout } of await readMetrics(at("run"))) {
+    if (rollout === undefined) continue;
+    const own = index.filter((entry) => entry.step === step && entry.evaluation === undefined);
+    expect(own).toHaveLength(rollout.episodes);
+    expect(mean(own.map(({ success }) => success))).toBeCloseTo(rollout.success, 12);
+    expect(mean(own.map(({ score }) => score))).toBeCloseTo(rollout.score, 12);
+  }
 });
 
 test("a number of tokens per step is kept on average, whatever the algorithm, and the result adds up", async () => {

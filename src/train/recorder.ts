@@ -3,6 +3,7 @@ import type { Algorithm, CreditedAction } from "../credit/algorithm.ts";
 import { whyUntrained } from "../credit/data.ts";
 import { actionsTo } from "../credit/places.ts";
 import type { Environment } from "../environments/environment.ts";
+import { spentIn } from "../judges/coach/spending.ts";
 import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
 import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
 import { newEpisode, type ActionCredit } from "../rollout/stored.ts";
@@ -31,7 +32,7 @@ export interface ReinforcementRecord extends StepRecord {
 /** Commits a step: from here on it is done. */
 export async function recordStep(run: Run, record: StepRecord | ReinforcementRecord): Promise<void> {
   const { metrics } = record;
-  const timing = { ...record.timing, ...promptsSince(run) };
+  const timing = { ...record.timing, ...promptsSince(run), ...usedByCoach(run) };
   const sampled = "played" in record ? record : null;
   if (sampled !== null) reportRange(run, sampled.played.episodes);
   if (metrics.rollout?.unusedRewards !== undefined && !run.areUnusedReported) {
@@ -57,6 +58,12 @@ function promptsSince(run: Run): Pick<Timing, "prompts"> {
   return prompts.computed === 0 ? {} : { prompts };
 }
 
+function usedByCoach({ verdicts }: Run): Pick<Timing, "coach"> {
+  const { requests, inputTokens, outputTokens, dollars } = spentIn(verdicts);
+  const tokens = inputTokens + outputTokens;
+  return requests === 0 ? {} : { coach: { tokens, ...(dollars > 0 ? { dollars } : {}) } };
+}
+
 function stepEpisodes(run: Run, { metrics, played, credited }: ReinforcementRecord): NewEpisode[] {
   const { every, perStep } = run.recipe.record.training;
   if ((metrics.stageStep - 1) % every !== 0) return [];
@@ -67,7 +74,7 @@ function stepEpisodes(run: Run, { metrics, played, credited }: ReinforcementReco
     return recordOf(
       run,
       episode,
-      { step: metrics.step },
+      { step: metrics.step, ...(run.algorithm.sampling.continued === "once" ? { branched: true } : {}) },
       trained.map((one) => creditOf(one, run.algorithm)),
     );
   });
@@ -113,7 +120,7 @@ export async function recordEvaluation(
   timed: Timing,
   episodes: readonly Episode[],
 ): Promise<void> {
-  const timing = { ...timed, ...promptsSince(run) };
+  const timing = { ...timed, ...promptsSince(run), ...usedByCoach(run) };
   await run.folder.recordEvaluation(evaluation, timing);
   run.emit({ type: "evaluation", evaluation, timing });
   show(run, evaluation.step, episodes.slice(0, samples));
@@ -190,7 +197,7 @@ function show({ environment, emit }: Run, step: number, episodes: readonly Episo
 }
 
 /** The context in which an episode was sampled. */
-type EpisodePlace = Pick<EpisodeEntry, "step" | "evaluation">;
+type EpisodePlace = Pick<EpisodeEntry, "step" | "evaluation" | "branched">;
 
 /** An episode with rendered states and prompts as text. */
 function recordOf(

@@ -62,6 +62,7 @@ export interface RunPage extends RunLine {
   /** Of the trained team, in the order in which they act. */
   readonly roles: readonly string[];
   readonly policies: readonly string[];
+  readonly hasJudge: boolean;
   /** Names of the teams that were evaluated. */
   readonly teams: readonly string[];
   /** The resolved recipe, in YAML. */
@@ -89,11 +90,15 @@ export interface Curves {
   readonly stages: readonly ("warm-start" | "reinforcement")[];
   /** By the path of a figure in metrics.jsonl, `rollout.roles.planner.team`; null: the step has no such figure. */
   readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
-  /** Wall-clock seconds of each step, and tokens sampled per second of sampling; null: not recorded. */
-  readonly seconds: readonly (number | null)[];
-  readonly tokensPerSecond: readonly (number | null)[];
+  readonly timed: Readonly<Record<TimedFigure, readonly (number | null)[]>>;
   readonly evaluations: readonly EvaluationPoint[];
 }
+
+/**
+ * From timings.jsonl; null: not recorded. Wall-clock seconds of each step, tokens sampled per second of sampling; and up to
+ * the end of each step, evaluations before it included, hours and what a coach has used.
+ */
+export type TimedFigure = "seconds" | "tokensPerSecond" | "hours" | "coachTokens" | "coachDollars";
 
 export interface EvaluationPoint {
   readonly team: string;
@@ -182,14 +187,11 @@ export interface EpisodeView {
   readonly step: number;
   readonly team: string | null;
   readonly split: string | null;
-  /** Share of its trajectories that end in success, and the mean of their scores. */
+  /** Share of its trajectories that end in success, and the mean of their scores; of the first one if `branched`. */
   readonly success: number;
   readonly score: number;
-  /**
-   * Of the first trajectory, which alone is play of the team: the others say what alternatives are worth. Absent: all
-   * are play.
-   */
-  readonly first?: { readonly success: boolean; readonly score: number };
+  /** Its other trajectories only say what the actions of the first one are worth. Absent: all are play of the team. */
+  readonly branched?: true;
   /** As in the record, and as the environment renders it to people. */
   readonly task: unknown;
   readonly taskText: string;

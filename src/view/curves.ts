@@ -16,14 +16,16 @@ export class RunCurves {
   readonly #stages: Curves["stages"][number][] = [];
   readonly #columns = new Map<string, Cell[]>();
   readonly #evaluations: Evaluation[] = [];
-  /** By step. */
-  readonly #seconds = new Map<number, { readonly all: number; readonly sampling: Cell }>();
+  readonly #timings: Timing[] = [];
 
   constructor(directory: string) {
     const { metrics, timings, evaluations } = layoutOf(directory);
     this.#files = [
       new FollowedFile(metrics, { reset: () => this.#reset(), add: (line) => this.#addStep(line) }),
-      new FollowedFile(timings, { reset: () => this.#seconds.clear(), add: (line) => this.#addTiming(line) }),
+      new FollowedFile(timings, {
+        reset: () => (this.#timings.length = 0),
+        add: ({ record }) => this.#timings.push(record as Timing),
+      }),
       new FollowedFile(evaluations, {
         reset: () => (this.#evaluations.length = 0),
         add: (line) => this.#addEvaluation(evaluations, line),
@@ -48,8 +50,6 @@ export class RunCurves {
   /** @param names absent: all; what no step has is left out */
   curves(names: readonly string[] = this.names): Curves {
     const steps = this.#stages.map((_, index) => index + 1);
-    const times = steps.map((step) => this.#seconds.get(step));
-    const sampled = this.#columns.get("rollout.sampledTokens") ?? [];
     const columns = names.flatMap((name) => {
       const column = this.#columns.get(name);
       return column === undefined ? [] : [[name, filled(column, steps.length)] as const];
@@ -58,8 +58,7 @@ export class RunCurves {
       steps,
       stages: this.#stages,
       columns: Object.fromEntries(columns),
-      seconds: times.map((time) => time?.all ?? null),
-      tokensPerSecond: times.map((time, index) => perSecond(sampled[index] ?? null, time?.sampling ?? null)),
+      timed: timedFigures(this.#timings, steps.length, this.#columns.get("rollout.sampledTokens") ?? []),
       evaluations: this.#evaluations.map(({ team, moment, step, success, low, high, score, tasks }) => {
         return { team, moment, step, success, low, high, score, tasks };
       }),
@@ -80,11 +79,6 @@ export class RunCurves {
     this.#stages.push(record.stage);
   }
 
-  #addTiming({ record }: Line): void {
-    const { what, step, seconds, sampling = null } = record as Timing;
-    if (what !== "evaluation") this.#seconds.set(step, { all: seconds, sampling });
-  }
-
   #addEvaluation(file: string, { record }: Line): void {
     const where = `${file}:${this.#evaluations.length + 1}`;
     this.#evaluations.push(checkRecord(where, evaluationSchema, record));
@@ -94,6 +88,30 @@ export class RunCurves {
     this.#stages.length = 0;
     this.#columns.clear();
   }
+}
+
+/** @param sampled tokens of each step */
+function timedFigures(timings: readonly Timing[], count: number, sampled: readonly Cell[]): Curves["timed"] {
+  const column = () => Array.from({ length: count }, (): Cell => null);
+  const timed = {
+    seconds: column(),
+    tokensPerSecond: column(),
+    hours: column(),
+    coachTokens: column(),
+    coachDollars: column(),
+  };
+  let hours = 0;
+  for (const { what, step, seconds, sampling = null, coach } of timings) {
+    hours += seconds / 3600;
+    const index = step - 1;
+    if (what === "evaluation" || index >= count) continue;
+    timed.seconds[index] = seconds;
+    timed.tokensPerSecond[index] = perSecond(sampled[index] ?? null, sampling);
+    timed.hours[index] = hours;
+    timed.coachTokens[index] = coach?.tokens ?? null;
+    timed.coachDollars[index] = coach?.dollars ?? null;
+  }
+  return timed;
 }
 
 function filled(column: readonly Cell[], length: number): readonly Cell[] {

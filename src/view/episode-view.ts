@@ -1,6 +1,5 @@
 /** A stored episode as the page shows it: every candidate with what it earned, and what was dropped and why. */
-import type { RewardedAction, Action, Episode, EpisodeNode, Observation } from "../rollout/episode.ts";
-import { isOnLine } from "../rollout/navigate.ts";
+import type { RewardedAction, Action, EpisodeNode, Observation } from "../rollout/episode.ts";
 import { reasonsDropped } from "./dropped.ts";
 import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 import { sum } from "../statistics.ts";
@@ -11,8 +10,6 @@ export type Neighbours = Pick<EpisodeView, "newer" | "older" | "isExact">;
 /** What a run knows about its episodes that they do not. */
 export interface Surroundings extends Neighbours {
   readonly run: string;
-  /** Only the first trajectory branches, and is play of the team (`SamplingScheme.continued`). */
-  readonly hasLine: boolean;
   readonly draw: (state: unknown) => string | undefined;
   readonly play: (node: EpisodeNode) => string | undefined;
 }
@@ -33,7 +30,7 @@ export function episodeView(stored: StoredEpisode, around: Surroundings): Episod
     split: episode.split,
     success: entry.success,
     score: entry.score,
-    ...(around.hasLine ? firstOf(episode) : {}),
+    ...(entry.branched === true ? { branched: true } : {}),
     task: episode.task,
     taskText: episode.nodes[0]?.rendered ?? "",
     roles: [...new Set(inTurn(episode.actions).map(({ role }) => role))],
@@ -46,11 +43,6 @@ export function episodeView(stored: StoredEpisode, around: Surroundings): Episod
     older,
     ...(isExact === undefined ? {} : { isExact }),
   };
-}
-
-function firstOf({ ends }: Episode): Pick<EpisodeView, "first"> {
-  const first = ends.find(({ node }) => isOnLine(node));
-  return first === undefined || ends.length === 1 ? {} : { first: first.outcome };
 }
 
 function inTurn(actions: readonly Action[]): readonly Action[] {

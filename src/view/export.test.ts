@@ -54,7 +54,7 @@ it("has no commands, which name a folder of the machine with the run", async () 
   expect(JSON.stringify(episodes)).not.toContain("troupe play");
 });
 
-it("has the tokens of each step per second of its sampling", async () => {
+it("has tokens per second of sampling, and what it has cost up to each step", async () => {
   const directory = join(root, "timed");
   await writeHandMade(directory);
   const { metrics, timings } = layoutOf(directory);
@@ -62,11 +62,21 @@ it("has the tokens of each step per second of its sampling", async () => {
     const record = { schema_version: 1, step: step + 1, stage: "reinforcement", rollout: { sampledTokens } };
     await appendFile(metrics, `${JSON.stringify(record)}\n`);
   }
-  const timing = { schema_version: 1, step: 1, what: "reinforcement", seconds: 5, sampling: 2 };
-  await appendFile(timings, `${JSON.stringify(timing)}\n`);
+  const coach = { tokens: 900, dollars: 0.5 };
+  const times = [
+    { what: "evaluation", step: 0, seconds: 4 },
+    { what: "reinforcement", step: 1, seconds: 5, sampling: 2, coach },
+    { what: "evaluation", step: 1, seconds: 27 },
+    { what: "reinforcement", step: 2, seconds: 36 },
+  ];
+  for (const timing of times)
+    await appendFile(timings, `${JSON.stringify({ schema_version: 1, ...timing })}\n`);
   const { curves } = await exported(["timed"], 0);
-  expect([curves["timed"]?.seconds, curves["timed"]?.tokensPerSecond]).toEqual([
-    [5, null],
-    [150, null],
-  ]);
+  expect(curves["timed"]?.timed).toEqual({
+    seconds: [5, 36],
+    tokensPerSecond: [150, null],
+    hours: [0.0025, 0.02],
+    coachTokens: [900, null],
+    coachDollars: [0.5, null],
+  });
 });

@@ -95,6 +95,7 @@ export class ViewedRun {
       ...line,
       roles: rolesIn(parts),
       policies: Object.keys(parts.policies ?? {}),
+      hasJudge: parts.judge !== undefined,
       teams: [...new Set(this.#curves.evaluations.map(({ team }) => team))],
       recipeText: text,
       columns: this.#curves.names,
@@ -157,7 +158,6 @@ export class ViewedRun {
     const { parts } = await this.recipe();
     return episodeView(stored, {
       run: this.name,
-      hasLine: parts.algorithm?.continued === "once",
       draw: (state) => drawingOf(parts.environment?.name, state),
       play: (node) => (neighbours === null ? undefined : this.#playCommand(parts, stored, node)),
       ...(neighbours ?? { newer: null, older: null }),

@@ -23,7 +23,7 @@ function columnsIn({ properties, additionalProperties, anyOf }: Schema, path = "
 }
 
 const recorded = [...new Set(columnsIn(z.toJSONSchema(stepMetricsSchema) as Schema))];
-const columns = [...recorded, "seconds", "tokensPerSecond"];
+const columns = [...recorded, "seconds", "tokensPerSecond", "hours", "coachTokens", "coachDollars"];
 
 it("has a chart for figures that are recorded, and for nothing else", () => {
   const found = kinds.map(({ title, of }) => [title, columns.filter((name) => of.test(name)).length]);
@@ -43,8 +43,7 @@ it("has a line for each role, also one that is called like a key of records, and
       "rollout.roles.parts.length": [5],
       "rollout.roles.planner.parts.length": [7],
     },
-    seconds: [null],
-    tokensPerSecond: [null],
+    timed: timedOf([null]),
     evaluations: [],
   };
   const line = { run: "run", recipe: "recipe", algorithm: "grpo" } as RunLine;
@@ -54,6 +53,16 @@ it("has a line for each role, also one that is called like a key of records, and
   ]);
 });
 
+function timedOf(nothing: readonly null[]): Curves["timed"] {
+  return {
+    seconds: nothing,
+    tokensPerSecond: nothing,
+    hours: nothing,
+    coachTokens: nothing,
+    coachDollars: nothing,
+  };
+}
+
 /** A run in whose records each step has the figures of these columns. */
 function runOf(index: number, training: string, figures: Curves["columns"]) {
   const count = Math.max(...Object.values(figures).map(({ length }) => length));
@@ -62,8 +71,7 @@ function runOf(index: number, training: string, figures: Curves["columns"]) {
     steps: nothing.map((_, step) => step + 1),
     stages: nothing.map(() => "reinforcement"),
     columns: figures,
-    seconds: nothing,
-    tokensPerSecond: nothing,
+    timed: timedOf(nothing),
     evaluations: [],
   };
   const line = { run: `run ${index}`, recipe: "recipe", algorithm: "grpo", training } as RunLine;
@@ -137,7 +145,10 @@ it("a point of a long run is the mean of neighbouring steps, and says of how man
 
 it("shows tokens per second as such, and beside it the seconds", () => {
   const { line, curves } = runOf(0, "a", { "rollout.turns": [null, null] });
-  const timed: Curves = { ...curves, seconds: [2, 4], tokensPerSecond: [100, 50] };
+  const timed: Curves = {
+    ...curves,
+    timed: { ...curves.timed, seconds: [2, 4], tokensPerSecond: [100, 50] },
+  };
   const panels = panelsOf([{ line, curves: timed }], settings);
   expect(panels.map(({ title, lines }) => [title, lines[0]?.points.map(({ y }) => y)])).toEqual([
     ["Tokens per second", [100, 50]],
@@ -167,8 +178,7 @@ it("counts steps of the run, also where the warm start is not shown", () => {
     steps: [1, 2, 3, 4],
     stages: ["warm-start", "warm-start", "reinforcement", "reinforcement"],
     columns: { "rollout.success": [null, null, 0.5, 0.75] },
-    seconds: [9, 8, 7, 6],
-    tokensPerSecond: [null, null, null, null],
+    timed: { ...timedOf([null, null, null, null]), seconds: [9, 8, 7, 6] },
     evaluations: [0, 2, 4].map((step) => ({ ...evaluation, step })),
   };
   const steps = (isWhole: boolean) =>

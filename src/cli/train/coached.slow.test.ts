@@ -12,6 +12,8 @@ import {
   writtenIn,
   type CoachServer,
 } from "../../judges/coach/testing/coach-server.ts";
+import { readVerdictLog } from "../../judges/verdicts.ts";
+import { readTimings } from "../../runs/read.ts";
 import { coloursModule } from "../testing/colours.ts";
 import { runCommand } from "../testing/command.ts";
 
@@ -47,6 +49,7 @@ judge:
   model: tiny
   baseUrl: ${server.address}
   keyVariable: TEST_COACH_KEY
+  price: { input: 1, output: 2 }
   truth: visible
   concurrency: 1
 engine: { threads: 1 }
@@ -80,6 +83,22 @@ describe("a training with a coach", () => {
     expect(await verdictsOf("colours")).toHaveLength(asked.length);
     expect(server.asked[0]?.authorization).toBe(`Bearer ${secret}`);
   }, 120_000);
+
+  it("records what the coach has used up to each step", async () => {
+    const folder = join(cwd, "runs", "colours");
+    const used = (await readTimings(folder)).flatMap(({ coach }) => coach ?? []);
+    const { usage } = await readVerdictLog(folder);
+    expect(usage?.requests).toBe(questions().length);
+    expect(usage?.dollars).toBeCloseTo(
+      ((usage?.inputTokens ?? 0) + 2 * (usage?.outputTokens ?? 0)) / 1e6,
+      12,
+    );
+    const all = { tokens: (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0), dollars: usage?.dollars };
+    expect(used.at(-1)).toEqual(all);
+    const tokens = used.map((each) => each.tokens);
+    expect(tokens).toEqual(tokens.toSorted((one, other) => one - other));
+    expect(new Set(tokens).size).toBeGreaterThan(1);
+  });
 
   it("leaves the key nowhere in the run's folder", async () => {
     const folder = join(cwd, "runs", "colours");
@@ -161,7 +180,7 @@ describe("a training with a coach", () => {
   }, 120_000);
 
   it("is estimated before it begins: each action of 3 steps with 4 tasks and 4 samples", async () => {
-    const args = ["train", "colours.yaml", "--dry-run", "judge.price={input: 1, output: 2}"];
+    const args = ["train", "colours.yaml", "--dry-run"];
     const { code, stdout } = await runCommand(args, { cwd });
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -193,7 +212,7 @@ describe("what the coach said", () => {
       /^speaker in train\/1\/\d, action \/speaker\/\d\n {2}wrote: .*\n {2}score 0\.10, blames speaker\n {2}reason: as \[TEST_COACH_KEY\] says$/m,
     );
     expect(stdout).toMatch(/^speaker +\d+ +0\.\d\d +\d+ +0 +0$/m);
-    expect(stdout).toMatch(/^used in the whole run: \d+ requests, [\d,]+ tokens in, [\d,]+ out$/m);
+    expect(stdout).toMatch(/^used in the whole run: \d+ requests, [\d,]+ tokens in, [\d,]+ out, \$0\.\d\d$/m);
     expect(widest(stdout)).toBeLessThanOrEqual(80);
     expect((await show("colours", "--failures")).stdout).toBe("no verdicts\n");
   }, 120_000);

@@ -100,7 +100,7 @@ function EpisodeHead({ run, view, isBoard }: EpisodeHeadProps) {
 }
 
 function Facts({ view }: { readonly view: EpisodeView }) {
-  const { id, team, success, score, first, ends } = view;
+  const { id, team, success, score, branched, ends } = view;
   const title = titleOf(view);
   return (
     <>
@@ -108,9 +108,9 @@ function Facts({ view }: { readonly view: EpisodeView }) {
         <Words text={title} />
       </h1>
       <span class="facts-line">
-        <Success share={first === undefined ? success : Number(first.success)} />
-        <span class="soft">score {figure(first?.score ?? score)}</span>
-        {first !== undefined && (
+        <Success share={success} />
+        <span class="soft">score {figure(score)}</span>
+        {branched === true && (
           <span class="soft">
             {ends.filter((end) => end.success).length} of {ends.length} branches succeed
           </span>

@@ -15,17 +15,20 @@ interface FiltersProps {
 
 export function Filters({ page, search }: FiltersProps) {
   const { query } = address.value;
+  const hasVerdicts = page.hasJudge || query.has("blamed") || query.has("disagree");
   return (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <Search search={search} />
       <Origin teams={page.teams} />
       <RoleChoice name="role" roles={page.roles} />
-      <RoleChoice name="blamed" roles={page.roles} />
+      {hasVerdicts && <RoleChoice name="blamed" roles={page.roles} />}
       <RangeField name="step" label="steps" />
       <RangeField name="reward" label="reward" />
       <Toggle name="failed" isOn={query.get("failed") === "true"} label="failed" />
       <Toggle name="truncated" isOn={query.get("truncated") === "true"} label="truncated" />
-      <Toggle name="disagree" isOn={query.get("disagree") === "true"} label="judge disagrees" />
+      {hasVerdicts && (
+        <Toggle name="disagree" isOn={query.get("disagree") === "true"} label="judge disagrees" />
+      )}
       <Toggle name="dropped" isOn={query.get("dropped") === "true"} label="untrained" />
       {filterQuery(query).size > 0 && (
         <a class="clear" href={linkTo(address.value.path)}>

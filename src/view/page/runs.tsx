@@ -55,6 +55,7 @@ export function Runs() {
             key={line.run}
             line={line}
             index={index}
+            isCurrent={index === at}
             isChosen={chosen.includes(line.run)}
             onToggle={() => toggle(line.run)}
             onPoint={() => setAt(index)}
@@ -77,15 +78,17 @@ function openAt(runs: readonly RunLine[] | undefined, at: number): void {
 interface LineProps {
   readonly line: RunLine;
   readonly index: number;
+  /** Keys act on it. */
+  readonly isCurrent: boolean;
   readonly isChosen: boolean;
   readonly onToggle: () => void;
   readonly onPoint: () => void;
 }
 
-function Line({ line, index, isChosen, onToggle, onPoint }: LineProps) {
+function Line({ line, index, isCurrent, isChosen, onToggle, onPoint }: LineProps) {
   const { run, recipe, environment, algorithm, seed, step, steps, success, problem } = line;
   return (
-    <li class="run-line">
+    <li class={`run-line ${isCurrent ? "is-current" : ""}`}>
       <input
         type="checkbox"
         checked={isChosen}

@@ -59,6 +59,10 @@ export const kinds: readonly Kind[] = [
   { title: "Influence", of: ofRole("influence"), note: "nats per token of the next role's replies" },
   { title: "Tokens per second", of: /^tokensPerSecond()$/, note: "while sampling" },
   { title: "Seconds per step", of: /^seconds()$/ },
+  { title: "Cost: hours", of: /^hours()$/, note: "so far, with evaluations" },
+  { title: "Cost: tokens", of: /^rollout\.sampledSoFar()$/, note: "sampled in training so far" },
+  { title: "Cost: tokens of the coach", of: /^coachTokens()$/, note: "so far, with evaluations" },
+  { title: "Cost: dollars of the coach", of: /^coachDollars()$/, note: "so far, at list prices" },
 ];
 
 export interface Shown {
@@ -150,9 +154,8 @@ function chartsOf(
   }));
 }
 
-/** With the figures that have arrays of their own. */
-function columnsOf({ columns, seconds, tokensPerSecond }: Curves): Curves["columns"] {
-  return { ...columns, seconds, tokensPerSecond };
+function columnsOf({ columns, timed }: Curves): Curves["columns"] {
+  return { ...columns, ...timed };
 }
 
 function figuresOf({ curves }: Shown, column: string, { isWhole }: Settings): Point[] {

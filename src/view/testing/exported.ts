@@ -167,6 +167,7 @@ export function hostileExport(): Export {
     ...of,
     roles,
     policies: ["shared"],
+    hasJudge: true,
     teams: ["team", hostile],
     recipeText: hostile,
     columns: ["rollout.success"],
@@ -183,8 +184,7 @@ export function hostileExport(): Export {
       [`rollout.roles.${hostile}.team`]: wave,
       "policies.shared.entropy": wave,
     },
-    seconds: wave,
-    tokensPerSecond: wave,
+    timed: { seconds: wave, tokensPerSecond: wave, hours: wave, coachTokens: wave, coachDollars: wave },
     evaluations: [0, 10, 20, 30].map((step) => ({
       team: hostile,
       moment: "during" as const,

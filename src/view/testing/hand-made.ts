@@ -171,7 +171,6 @@ const stored: StoredEpisode = {
 export function handMadeView(): EpisodeView {
   return episodeView(stored, {
     run: "run",
-    hasLine: false,
     draw: () => undefined,
     play: () => undefined,
     newer: null,
