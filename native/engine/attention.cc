@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "rows.h"
 
@@ -9,10 +10,12 @@ namespace troupe {
 
 GroupAttention::GroupAttention(const Machine& machine, const Model& model, const std::vector<AttentionGroup>& groups,
                                const std::vector<Span>& continuations, int rows)
-    : machine_(machine), model_(model), groups_(groups), continuations_(continuations), rows_(rows) {
+    : machine_(machine), model_(model), groups_(groups), continuations_(continuations), rows_(rows),
+      share_(model.config.heads / model.config.kv_heads), is_split_(split_heads(model.config, groups.size())) {
   double total = 0;
   int queries = 1, keys = 1;
-  backward_costs_.reserve(groups.size() * model.config.kv_heads);
+  const int tasks = is_split_ ? model.config.heads : model.config.kv_heads;
+  backward_costs_.reserve(groups.size() * tasks);
   for (const AttentionGroup& group : groups) {
     double cost = 64 + 0.5 * group.prompt.rows * group.prompt.rows;
     queries = std::max(queries, group.prompt.rows);
@@ -23,7 +26,7 @@ GroupAttention::GroupAttention(const Machine& machine, const Model& model, const
       queries = std::max(queries, own);
       keys = std::max(keys, group.prompt.rows + own);
     }
-    for (int head = 0; head < model.config.kv_heads; head++) backward_costs_.push_back(total += cost);
+    for (int task = 0; task < tasks; task++) backward_costs_.push_back(total += cost);
     for (int head = 0; head < model.config.heads; head++) {
       add_queries(head, group.prompt, nullptr);
       for (int j = group.first; j < group.last; j++) add_queries(head, continuations[j], &group.prompt);
@@ -45,16 +48,11 @@ void GroupAttention::add_queries(int head, Span rows, const Span* prefix) {
   }
 }
 
-GroupAttention::Task GroupAttention::task(int index) const {
-  const int heads = model_.config.kv_heads;
-  return {groups_[index / heads], index % heads};
-}
-
 AttentionBlock GroupAttention::block(int index, LayerActivations& layer, int head, Span rows, const Span* prefix,
                                      bool keep) const {
   const ModelConfig& config = model_.config;
   const Shape& shape = model_.shape;
-  const int kv_head = head / (config.heads / config.kv_heads);
+  const int kv_head = head / share_;
   float* qkv = layer.qkv.data();
   auto keys = [&](Span span) {
     const float* k = qkv + static_cast<size_t>(span.row) * shape.qkv + shape.q + kv_head * config.head_dim;
@@ -75,35 +73,30 @@ AttentionBlock GroupAttention::block(int index, LayerActivations& layer, int hea
   return block;
 }
 
+GroupAttention::KeyGradients GroupAttention::key_gradients(int head, float* d_qkv) {
+  const Shape& shape = model_.shape;
+  const int size = model_.config.head_dim, kv_head = head / share_, member = head % share_;
+  if (!is_split_ || member == 0) return {d_qkv + shape.q + kv_head * size, shape.qkv, shape.kv};
+  const size_t index = static_cast<size_t>(kv_head) * (share_ - 1) + member - 1;
+  return {head_gradients_.data() + index * rows_ * 2 * size, 2 * size, size};
+}
+
 AttentionGradient GroupAttention::gradient(int head, Span rows, const Span* prefix, const float* d_attended,
-                                           float* d_qkv) const {
+                                           float* d_qkv) {
   const ModelConfig& config = model_.config;
   const Shape& shape = model_.shape;
-  const int kv_head = head / (config.heads / config.kv_heads);
-  auto keys = [&](Span span) {
-    return d_qkv + static_cast<size_t>(span.row) * shape.qkv + shape.q + kv_head * config.head_dim;
-  };
+  const KeyGradients keys = key_gradients(head, d_qkv);
   AttentionGradient gradient;
   gradient.d_out = d_attended + static_cast<size_t>(rows.row) * shape.q + head * config.head_dim;
   gradient.dq = d_qkv + static_cast<size_t>(rows.row) * shape.qkv + head * config.head_dim;
-  gradient.dk_own = keys(rows);
-  gradient.dv_own = gradient.dk_own + shape.kv;
+  gradient.dk_own = keys.first + rows.row * keys.stride;
+  gradient.dv_own = gradient.dk_own + keys.to_values;
   if (prefix) {
-    gradient.dk_prefix = keys(*prefix);
-    gradient.dv_prefix = gradient.dk_prefix + shape.kv;
+    gradient.dk_prefix = keys.first + prefix->row * keys.stride;
+    gradient.dv_prefix = gradient.dk_prefix + keys.to_values;
   }
+  gradient.stride = keys.stride;
   return gradient;
-}
-
-template <typename Each>
-void GroupAttention::each_block(const Task& task, Each&& each) const {
-  const int share = model_.config.heads / model_.config.kv_heads;
-  for (int head = task.kv_head * share; head < (task.kv_head + 1) * share; head++) {
-    each(head, task.group.prompt, nullptr);
-    for (int j = task.group.first; j < task.group.last; j++) {
-      if (continuations_[j].rows > 0) each(head, continuations_[j], &task.group.prompt);
-    }
-  }
 }
 
 void GroupAttention::forward(int index, LayerActivations& layer, bool keep) {
@@ -120,13 +113,50 @@ void GroupAttention::forward(int index, LayerActivations& layer, bool keep) {
 }
 
 void GroupAttention::backward(int index, LayerActivations& layer, const float* d_attended, float* d_qkv) {
+  const int of_task = is_split_ ? 1 : share_, tasks = model_.config.heads / of_task;
+  if (is_split_) head_gradients_.resize(head_gradient_floats(model_.config, rows_));
   parallel_tasks(machine_.pool, backward_costs_, [&](int at, int thread) {
-    each_block(task(at), [&](int head, Span rows, const Span* prefix) {
+    const AttentionGroup& group = groups_[at / tasks];
+    auto each = [&](int head, Span rows, const Span* prefix) {
+      if (is_split_ && head % share_ > 0) {
+        const KeyGradients own = key_gradients(head, d_qkv);
+        std::memset(own.first + rows.row * own.stride, 0, rows.rows * own.stride * sizeof(float));
+      }
       machine_.kernels.attention_backward(block(index, layer, head, rows, prefix, true),
                                           gradient(head, rows, prefix, d_attended, d_qkv),
                                           scratch_.data() + thread * scratch_floats_);
-    });
+    };
+    for (int head = at % tasks * of_task, last = head + of_task; head < last; head++) {
+      each(head, group.prompt, nullptr);
+      for (int j = group.first; j < group.last; j++) {
+        if (continuations_[j].rows > 0) each(head, continuations_[j], &group.prompt);
+      }
+    }
   });
+  if (is_split_) add_head_gradients(d_qkv);
+}
+
+void GroupAttention::add_head_gradients(float* d_qkv) {
+  const int heads = model_.config.heads, size = model_.config.head_dim;
+  parallel_rows(machine_.pool, rows_, row_grain(model_.shape.qkv), [&](int begin, int end, int) {
+    for (int head = 0; head < heads; head++) {
+      if (head % share_ == 0) continue;
+      const KeyGradients from = key_gradients(head, d_qkv), to = key_gradients(head - head % share_, d_qkv);
+      for (ptrdiff_t row = begin; row < end; row++) {
+        machine_.kernels.add(to.first + row * to.stride, from.first + row * from.stride, size);
+        machine_.kernels.add(to.first + row * to.stride + to.to_values, from.first + row * from.stride + from.to_values, size);
+      }
+    }
+  });
+}
+
+bool split_heads(const ModelConfig& config, size_t groups) {
+  constexpr size_t busy = 8;
+  return config.heads > config.kv_heads && groups * config.kv_heads < busy;
+}
+
+size_t head_gradient_floats(const ModelConfig& config, size_t rows) {
+  return static_cast<size_t>(config.heads - config.kv_heads) * rows * 2 * config.head_dim;
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention.h"
 #include "head.h"
 #include "sampler.h"
 
@@ -61,7 +62,7 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
   const size_t floats = (all ? config.layers : 1) * layer + streams + backward;
   const double with_loss = static_cast<double>(work.tokens - work.prompts) / std::max<size_t>(1, work.tokens);
   const size_t losses = static_cast<size_t>(rows * with_loss);
-  return (rows * floats + losses * 2 * hidden) * sizeof(float) + logit_bytes(config, losses) +
+  return (rows * floats + head_gradient_floats(config, rows) + losses * 2 * hidden) * sizeof(float) + logit_bytes(config, losses) +
          attention_bytes(machine, model, static_cast<int>(work.longest), static_cast<int>(work.longest));
 }
 

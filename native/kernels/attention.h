@@ -10,7 +10,10 @@
 
 namespace troupe::TROUPE_ISA {
 
-constexpr int backward_rows = 4 * max_rows;  // queries per band in the backward pass
+// Queries of a band in the backward pass, and keys that are read for band after band before the next ones: what a block
+// of keys needs stays in the cache of a core.
+constexpr int backward_rows = 4 * max_rows, key_block = 512;
+static_assert(key_block % panel == 0, "a block of keys is made of whole panels");
 
 constexpr int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 // Odd multiples of a cache line, so that the rows of a band do not share cache sets.
@@ -132,14 +135,25 @@ TROUPE_INLINE void copy_scaled(const float* from, float* to, float scale, int n)
 
 // Σ_j weights[r][j]·(row j) over the spans' keys or values: the prefix first, then resumed over the own keys.
 template <class Op>
-static void weighted_rows(const Keys<Op>& keys, bool value, const ScoreBand& band, float* out, ptrdiff_t out_row) {
+static void weighted_rows(const Keys<Op>& keys, bool value, const ScoreBand& band, float* out, ptrdiff_t out_row,
+                          Into into = Into::write) {
   const StoredSpan<Op> &prefix = keys.prefix, &own = keys.own;
   const int before = smaller(prefix.count, band.visible), first = smaller(band.from, before);
   plain_product<Op>({band.scores + first, band.pitch, 1, band.rows, (value ? prefix.v : prefix.k) + first * prefix.stride,
-                 prefix.stride, before - first, out, out_row, keys.head_dim, Into::write});
+                 prefix.stride, before - first, out, out_row, keys.head_dim, into});
   const int skipped = band.from > before ? band.from - before : 0;
   plain_product<Op>({band.scores + before + skipped, band.pitch, 1, band.rows, (value ? own.v : own.k) + skipped * own.stride,
                  own.stride, band.visible - before - skipped, out, out_row, keys.head_dim, Into::resume});
+}
+
+// The same, with the rows of one block of keys after those of the one before: a band reads them while they are cached.
+template <class Op>
+static void weighted_blocks(const Keys<Op>& keys, const ScoreBand& band, float* out, ptrdiff_t out_row) {
+  for (int begin = band.from / key_block * key_block; begin < band.visible; begin += key_block) {
+    const int end = smaller(begin + key_block, band.visible);
+    const ScoreBand part{band.a, band.a_row, band.rows, larger(band.from - begin, 0), end - begin, band.scores + begin, band.pitch};
+    weighted_rows(part_of(keys, begin, end), true, part, out, out_row, begin <= band.from ? Into::write : Into::resume);
+  }
 }
 
 static size_t attention_scratch(int queries, int keys, int head_dim) {
@@ -172,15 +186,17 @@ template <class Op>
 static void attend(const AttentionBlock& block, float* scratch) {
   const Keys<Op> keys{block.prefix, block.own, block.head_dim};
   const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys.count(), keys.head_dim);
-  const bool on_the_way = block.queries <= max_rows;
+  // Many keys do not stay cached: more queries read them at once.
+  const bool is_long = keys.count() > 2 * key_block;
+  const bool on_the_way = block.queries <= (is_long ? backward_rows : max_rows);
   const int hidden = keys.count() - block.queries + 1;  // keys visible to query 0
   if (!on_the_way) pack_all_keys(keys, false, s.keys);
-  for_each_tile(block.queries, [&](int first, int rows) {
+  const auto attend_band = [&](int first, int rows) {
     const int from = first_read(hidden + first, block.window);
     const ScoreBand band{s.queries, s.query_pitch, rows, from, hidden + first + rows - 1, s.scores, s.pitch};
     scale_queries(block, first, rows, s);
     score(keys, band, s.keys, on_the_way);
-    float inverse_totals[max_rows];
+    float inverse_totals[backward_rows];
     for (int r = 0; r < rows; ++r) {
       float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
       const int visible = hidden + first + r, seen = first_seen(visible, block.window);
@@ -190,10 +206,13 @@ static void attend(const AttentionBlock& block, float* scratch) {
       if (block.log_sum_exp) block.log_sum_exp[first + r] = max + __builtin_logf(total);
     }
     float* out = block.out + first * block.out_stride;
-    weighted_rows(keys, true, band, out, block.out_stride);
+    weighted_blocks(keys, band, out, block.out_stride);
     for (int r = 0; r < rows; ++r)
       copy_scaled(out + r * block.out_stride, out + r * block.out_stride, inverse_totals[r], block.head_dim);
-  });
+  };
+  if (!is_long) return for_each_tile(block.queries, attend_band);
+  for (int first = 0; first < block.queries; first += backward_rows)
+    attend_band(first, smaller(backward_rows, block.queries - first));
 }
 
 static void attention(const AttentionBlock& block, float* scratch) {
@@ -213,26 +232,30 @@ TROUPE_INLINE void softmax_gradient(const float* p, float* dp, int width, float 
 
 // to[j] += Σ_r weights[r][j]·rows[r] for the keys of both spans (dV with P and dO, dK with dS and Q).
 static void add_to_keys(const ScoreBand& weights, int prefix_count, const float* rows, ptrdiff_t stride, float* prefix,
-                        ptrdiff_t prefix_stride, float* own, ptrdiff_t own_stride, int head_dim) {
+                        float* own, ptrdiff_t to_stride, int head_dim) {
   const int before = smaller(prefix_count, weights.visible), first = smaller(weights.from, before);
   if (prefix && before > first)
     plain_product<Float32>({weights.scores + first, 1, weights.pitch, before - first, rows, stride, weights.rows,
-                   prefix + first * prefix_stride, prefix_stride, head_dim, Into::add});
+                   prefix + first * to_stride, to_stride, head_dim, Into::add});
   const int skipped = weights.from > before ? weights.from - before : 0, begin = before + skipped;
   if (own && weights.visible > begin)
     plain_product<Float32>({weights.scores + begin, 1, weights.pitch, weights.visible - begin, rows, stride, weights.rows,
-                   own + skipped * own_stride, own_stride, head_dim, Into::add});
+                   own + skipped * to_stride, to_stride, head_dim, Into::add});
 }
 
-static void attention_backward(const AttentionBlock& block, const AttentionGradient& d, float* scratch) {
-  const Keys<Float32> keys{block.prefix, block.own, block.head_dim};
+// What the keys [begin, end) add to the gradients, for one band of queries after the other.
+static void backward_of_keys(const AttentionBlock& block, const AttentionGradient& d, int begin, int end, float* scratch) {
+  const Keys<Float32> all{block.prefix, block.own, block.head_dim}, keys = part_of(all, begin, end);
   const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys.count(), keys.head_dim);
-  const int hidden = keys.count() - block.queries + 1, width = block.head_dim;
+  const int hidden = all.count() - block.queries + 1, width = block.head_dim;
+  const ptrdiff_t prefix = smaller(begin, all.prefix.count) * d.stride, own = larger(begin - all.prefix.count, 0) * d.stride;
+  const auto moved = [](float* to, ptrdiff_t by) { return to ? to + by : nullptr; };
   pack_all_keys(keys, false, s.keys);
   pack_all_keys(keys, true, s.values);
   for (int first = 0; first < block.queries; first += backward_rows) {
-    const int rows = smaller(backward_rows, block.queries - first), visible = hidden + first + rows - 1;
-    const int from = first_read(hidden + first, block.window);
+    const int rows = smaller(backward_rows, block.queries - first), read = first_read(hidden + first, block.window);
+    const int from = larger(read - begin, 0), visible = smaller(hidden + first + rows - 1, end) - begin;
+    if (from >= visible) continue;
     const float* d_out = d.d_out + first * block.out_stride;
     const float* out = block.out + first * block.out_stride;
     const ScoreBand p{s.queries, s.query_pitch, rows, from, visible, s.scores, s.pitch};
@@ -243,17 +266,24 @@ static void attention_backward(const AttentionBlock& block, const AttentionGradi
     for (int r = 0; r < rows; ++r) {
       float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
       const int last = hidden + first + r;
-      exponentials(row, {first_seen(last, block.window), last}, from, visible, block.log_sum_exp[first + r]);
+      const Sight seen{smaller(larger(first_seen(last, block.window) - begin, from), visible), smaller(last - begin, visible)};
+      exponentials(row, seen, from, visible, block.log_sum_exp[first + r]);
       const float mean = dot(d_out + r * block.out_stride, out + r * block.out_stride, width);
       float* gradients = s.gradients + static_cast<ptrdiff_t>(r) * s.pitch;
       softmax_gradient(row + from, gradients + from, visible - from, mean, block.scale);
     }
-    add_to_keys(p, keys.prefix.count, d_out, block.out_stride, d.dv_prefix, keys.prefix.stride, d.dv_own,
-                keys.own.stride, width);
-    add_to_keys(dp, keys.prefix.count, block.q + first * block.q_stride, block.q_stride, d.dk_prefix,
-                keys.prefix.stride, d.dk_own, keys.own.stride, width);
-    weighted_rows(keys, false, dp, d.dq + first * block.q_stride, block.q_stride);
+    add_to_keys(p, keys.prefix.count, d_out, block.out_stride, moved(d.dv_prefix, prefix), moved(d.dv_own, own), d.stride,
+                width);
+    add_to_keys(dp, keys.prefix.count, block.q + first * block.q_stride, block.q_stride, moved(d.dk_prefix, prefix),
+                moved(d.dk_own, own), d.stride, width);
+    weighted_rows(keys, false, dp, d.dq + first * block.q_stride, block.q_stride, read >= begin ? Into::write : Into::resume);
   }
+}
+
+static void attention_backward(const AttentionBlock& block, const AttentionGradient& d, float* scratch) {
+  const int count = block.prefix.count + block.own.count;
+  for (int begin = 0; begin < count; begin += key_block)
+    backward_of_keys(block, d, begin, smaller(begin + key_block, count), scratch);
 }
 
 }  // namespace troupe::TROUPE_ISA

@@ -55,11 +55,12 @@ struct AttentionBlock {
   float* log_sum_exp = nullptr;  // [queries] or null
 };
 
-// Gradients of an AttentionBlock. dq is written; the key and value gradients are added to (rows as in the spans).
+// Gradients of an AttentionBlock. dq is written; the key and value gradients are added to.
 struct AttentionGradient {
   const float* d_out = nullptr;  // strides as `out`
   float* dq = nullptr;           // strides as `q`
   float *dk_prefix = nullptr, *dv_prefix = nullptr, *dk_own = nullptr, *dv_own = nullptr;
+  ptrdiff_t stride = 0;  // of these four
 };
 
 // A norm multiplies by offset + values[i].

@@ -7,6 +7,7 @@ namespace troupe::TROUPE_ISA {
 
 constexpr int steps_of(int k, int per_step) { return (k + per_step - 1) / per_step; }
 constexpr int smaller(int a, int b) { return a < b ? a : b; }
+constexpr int larger(int a, int b) { return a > b ? a : b; }
 
 // to[r·pitch + s] = element s of row r, for `steps` steps.
 template <class Op>

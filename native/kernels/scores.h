@@ -32,6 +32,20 @@ struct Keys {
   }
 };
 
+// Those from `begin` to `end`.
+template <class Op>
+static Keys<Op> part_of(const Keys<Op>& keys, int begin, int end) {
+  const auto part = [](StoredSpan<Op> span, int first, int last) {
+    first = smaller(larger(first, 0), span.count);
+    span.count = larger(smaller(last, span.count) - first, 0);
+    span.k += first * span.stride;
+    span.v += first * span.stride;
+    return span;
+  };
+  const int before = keys.prefix.count;
+  return {part(keys.prefix, begin, end), part(keys.own, begin - before, end - before), keys.head_dim};
+}
+
 // to[d·panel + j] = component d of key (or value) first + j; keys past the last are zero.
 template <class Op>
 static void pack_key_panel(const Keys<Op>& keys, bool value, int first, float* to) {

@@ -18,12 +18,14 @@ struct Case {
 
 const Case cases[] = {{0, 1, 1, 16},    {0, 7, 7, 16},   {0, 33, 33, 32},  {20, 5, 5, 64},  {31, 40, 40, 16},
                       {64, 100, 100, 128}, {100, 1, 1, 64}, {300, 17, 1, 32}, {0, 130, 130, 64}, {50, 33, 20, 24},
-                      {0, 20, 3, 80},     {0, 33, 33, 20}, {40, 9, 9, 100}};
+                      {0, 20, 3, 80},     {0, 33, 33, 20}, {40, 9, 9, 100},
+                      // More keys than a block, and than two.
+                      {600, 530, 530, 16}, {0, 1100, 1100, 16}, {1030, 70, 70, 24}, {1500, 20, 20, 16}};
 // Windows of one key, within and across the vectors and panels of any set, up to the last key and beyond; they begin in
 // the prefix, at its end and behind it.
-const int windows[] = {1, 2, 7, 8, 16, 17, 31, 33, 64, 100, 129, 130, 1000};
+const int windows[] = {1, 2, 7, 8, 16, 17, 31, 33, 64, 100, 129, 130, 600, 1000};
 const Case windowed[] = {{0, 33, 33, 32}, {31, 40, 40, 16}, {100, 1, 1, 64}, {300, 17, 1, 32}, {0, 130, 130, 64},
-                         {50, 33, 20, 24}, {64, 100, 100, 128}, {5, 90, 90, 80}};
+                         {50, 33, 20, 24}, {64, 100, 100, 128}, {5, 90, 90, 80}, {700, 450, 450, 16}};
 
 // Rows of keys are further apart than head_dim, as with several heads.
 struct Problem {
@@ -165,9 +167,10 @@ void check_reference(Report& report, Problem& p) {
 void check_backward(const Kernels& kernels, Report& report, Problem& p) {
   Floats scratch = p.scratch(kernels);
   const Case& s = p.shape;
-  Floats dq(s.queries * p.q_stride, 3), dk(p.k.size(), 1), dv(p.k.size(), 2), dk_own(p.k_own.size(), 1),
-      dv_own(p.k_own.size(), 2);
-  kernels.attention_backward(p.block, {p.d_out.data(), dq.data(), dk.data(), dv.data(), dk_own.data(), dv_own.data()},
+  const ptrdiff_t stride = s.head_dim + 5;  // not that of the keys
+  Floats dq(s.queries * p.q_stride, 3), dk(s.prefix * stride, 1), dv(s.prefix * stride, 2), dk_own(s.own * stride, 1),
+      dv_own(s.own * stride, 2);
+  kernels.attention_backward(p.block, {p.d_out.data(), dq.data(), dk.data(), dv.data(), dk_own.data(), dv_own.data(), stride},
                              scratch.data());
   report.check(scratch.back() == 12345, "attention_backward keeps within its scratch, " + s.name());
   const Gradients g = reference_gradients(p);
@@ -177,7 +180,7 @@ void check_backward(const Kernels& kernels, Report& report, Problem& p) {
     for (int i = 0; i < s.queries; ++i) edq[i * p.q_stride + c] = g.dq[i * d + c];
     for (int j = 0; j < s.prefix + s.own; ++j) {
       const bool before = j < s.prefix;
-      const ptrdiff_t at = (before ? j : j - s.prefix) * p.stride + c;
+      const ptrdiff_t at = (before ? j : j - s.prefix) * stride + c;
       (before ? edk : edk_own)[at] += g.dk[j * d + c];
       (before ? edv : edv_own)[at] += g.dv[j * d + c];
     }
