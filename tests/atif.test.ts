@@ -13,6 +13,8 @@ import { readEpisodes, type StoredEpisode } from "../src/rollout/stored.ts";
 import { HashEngine } from "../src/train/testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
 import { layoutOf } from "../src/runs/layout.ts";
+import { readEpisodeIndex } from "../src/runs/read-episodes.ts";
+import { mean } from "../src/statistics.ts";
 import { train } from "../src/train/run.ts";
 
 const python = process.env["TROUPE_HARBOR_PYTHON"];
@@ -143,6 +145,27 @@ describe("trajectories in ATIF", () => {
     await fs.writeFile(path.join(root, "out", "tools.json"), JSON.stringify(tools).replaceAll("\\ud800", ""));
   });
   afterAll(() => fs.rm(root, { recursive: true }));
+
+  it("of an episode whose alternatives were continued, only what the team played is a document", async () => {
+    const algorithm = { name: "c3", samples: 3 };
+    const resolved = tinyRecipe({ algorithm, record: { training: { perStep: "all" } } });
+    const [directory, out] = ["c3", "c3-out"].map((name) => path.join(root, name)) as [string, string];
+    const engine = new HashEngine({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2 });
+    await train({ ...resolved, directory, engine });
+    await writeAtif(directory, run, out);
+    const entries = await readEpisodeIndex(directory);
+    const documents = await Promise.all(
+      (await fs.readdir(out)).map(
+        async (name) => JSON.parse(await fs.readFile(path.join(out, name), "utf8")) as Document,
+      ),
+    );
+    expect(entries.some(({ branched }) => branched === true)).toBe(true);
+    expect(documents).toHaveLength(entries.length);
+    expect(mean(documents.map(({ extra }) => extra.reward))).toBeCloseTo(
+      mean(entries.map(({ score }) => score)),
+      12,
+    );
+  });
 
   it("every kept trajectory of a run is a document, with the exact tokens that were stored", async () => {
     const documents = new Map<string, Document>();

@@ -8,7 +8,7 @@ import { TroupeError } from "../errors.ts";
 import { mean } from "../statistics.ts";
 import { decodeEpisode, encodeEpisode, promptHash } from "./codec.ts";
 import type { EpisodeJson } from "./codec.ts";
-import type { Action, Episode } from "./episode.ts";
+import type { Action, Episode, EpisodeEnd } from "./episode.ts";
 import { isOnLine } from "./navigate.ts";
 
 const actionCredit = z.object({
@@ -125,8 +125,7 @@ export function newEpisode(
     const line = () => ({ tokens: [...rest], text: decode(policyOf.get(hash) ?? "", rest) });
     return [hash, { rest: line, ...(base === undefined ? {} : { base }) }];
   });
-  const ends = place.branched === true ? episode.ends.filter(({ node }) => isOnLine(node)) : episode.ends;
-  const outcomes = ends.map(({ outcome }) => outcome);
+  const outcomes = playedEnds({ entry: place, episode }).map(({ outcome }) => outcome);
   const success = mean(outcomes.map((outcome) => (outcome.success ? 1 : 0)));
   const score = mean(outcomes.map((outcome) => outcome.score));
   return {
@@ -134,6 +133,17 @@ export function newEpisode(
     record: { episode: json, ...(credit === undefined ? {} : { credit }) },
     prompts: new Map(lines),
   };
+}
+
+/** The ends of the trajectories that are play of the team: of a branched episode, of the first one. */
+export function playedEnds({
+  entry,
+  episode: { ends },
+}: {
+  readonly entry: Pick<EpisodeEntry, "branched">;
+  readonly episode: Pick<Episode, "ends">;
+}): readonly EpisodeEnd[] {
+  return entry.branched === true ? ends.filter(({ node }) => isOnLine(node)) : ends;
 }
 
 /**

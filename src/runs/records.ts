@@ -105,6 +105,8 @@ const roleMetrics = z.object({
    * what this role wrote is replaced by another of its samples. Absent: not measured in this step.
    */
   influence: z.number().optional(),
+  /** The replies that it was measured on: with few it says little. */
+  influenceReplies: z.int().optional(),
   /** All that it did earned as much as what it is compared with. Absent: not so, or the role is not trained. */
   flat: z.literal(true).optional(),
 });

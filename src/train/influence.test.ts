@@ -76,8 +76,8 @@ test("the influence is the mean absolute change over all tokens of a writer's pr
   ];
   expect(await influences(summing, probes)).toEqual(
     new Map([
-      ["scout", (3 + 3 + 0) / 3],
-      ["other", 1],
+      ["scout", { influence: (3 + 3 + 0) / 3, influenceReplies: 2 }],
+      ["other", { influence: 1, influenceReplies: 1 }],
     ]),
   );
   expect(await influences(summing, [])).toEqual(new Map());

@@ -34,12 +34,19 @@ export interface Probe {
   readonly replaced: Int32Array;
 }
 
-/** By role, in nats per token; roles without a probe are left out. Empty: it is not due. */
+/** What was measured of a role, on so many replies. */
+export interface Influence {
+  /** In nats per token. */
+  readonly influence: number;
+  readonly influenceReplies: number;
+}
+
+/** By role; roles without a probe are left out. Empty: it is not due. */
 export async function influenceIfDue(
   { recipe, environment, engine, stage, sampling }: Run,
   stageStep: number,
   episodes: readonly Episode[],
-): Promise<ReadonlyMap<RoleName, number>> {
+): Promise<ReadonlyMap<RoleName, Influence>> {
   const { every, replies } = influenceOf(recipe, environment);
   if (every === 0 || (stageStep - 1) % every !== 0) return new Map();
   const acting = { environment, team: stage.teams[0].team, policies: stage.policies };
@@ -133,7 +140,7 @@ export async function influences(
   engine: Pick<Engine, "forward">,
   probes: readonly Probe[],
   signal?: AbortSignal,
-): Promise<ReadonlyMap<RoleName, number>> {
+): Promise<ReadonlyMap<RoleName, Influence>> {
   if (probes.length === 0) return new Map();
   const data = probes.flatMap(({ reply: { policy, prompt, tokens }, replaced }): Datum[] => [
     { policy, prompt, continuations: [{ tokens }] },
@@ -152,7 +159,7 @@ export async function influences(
   return new Map(
     [...Map.groupBy(changes, ({ writer }) => writer)].map(([writer, own]) => {
       const all = own.flatMap(({ change }) => change);
-      return [writer, sum(all) / all.length];
+      return [writer, { influence: sum(all) / all.length, influenceReplies: own.length }];
     }),
   );
 }

@@ -16,6 +16,7 @@ import { isOnLine } from "../rollout/navigate.ts";
 import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import { showNumber } from "../format.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
+import type { Influence } from "./influence.ts";
 import { failuresOf } from "./judging.ts";
 import type { StepEpisodes } from "./state.ts";
 
@@ -25,7 +26,7 @@ export interface RolloutContext {
   /** Whether actions were sampled from the policies' whole distributions, at temperature 1. */
   readonly isWhole: boolean;
   /** By role. */
-  readonly influence: ReadonlyMap<string, number>;
+  readonly influence: ReadonlyMap<string, Influence>;
 }
 
 /** Rewards and lengths cover all episodes, including dropped ones; groups and advantages those that were credited. */
@@ -70,7 +71,7 @@ export function rolloutMetrics(
           ...roleMetrics(members, creditedByRole.get(role) ?? []),
           ...(isWhole ? entropyOf(members) : {}),
           ...ifKnown("advantageShare", shares.get(role)),
-          ...ifKnown("influence", influence.get(role)),
+          ...influence.get(role),
         },
       ]),
     ),

@@ -11,7 +11,7 @@ import type { PolicyMetrics, StepMetrics } from "../runs/records.ts";
 import { timed } from "../timed.ts";
 import { openReinforcement } from "./auxiliary.ts";
 import { checkFaults, countsOf, timesOf } from "./failures.ts";
-import { influenceIfDue } from "./influence.ts";
+import { influenceIfDue, type Influence } from "./influence.ts";
 import { measure, type Measured } from "./measure.ts";
 import { rolloutMetrics, unusedRewards } from "./metrics.ts";
 import { openBatches, type Play } from "./prefetch.ts";
@@ -84,7 +84,7 @@ function usedAfter(before: UsedBefore, { sampledTokens, tasks, scores }: StepEpi
 
 interface Learned {
   readonly measured: Measured;
-  readonly influence: ReadonlyMap<RoleName, number>;
+  readonly influence: ReadonlyMap<RoleName, Influence>;
   readonly credited: readonly CreditedAction[];
   readonly updated: Updated;
 }

@@ -50,6 +50,18 @@ test("a figure that is measured in some steps has news in those only", () => {
   expect(signsIn(watched(limits, entropies(...values, undefined)))).toEqual([]);
 });
 
+test("influence that was measured on few replies counts little", () => {
+  const steps = (replies: readonly number[]) =>
+    [0.1, 1, 0.1].map((influence, index) =>
+      stepOf(index + 1, 0.5, { influence, influenceReplies: replies[index] ?? 0 }),
+    );
+  const limits = { influence: { below: 0.4 } };
+  // (0.1·2 + 1·20 + 0.1·2) ÷ 24 = 0.85, and (0.1·20 + 1·2 + 0.1·20) ÷ 42 = 0.14.
+  expect(signsIn(watched(limits, steps([2, 20, 2])))).toEqual([]);
+  const [sign] = signsIn(watched(limits, steps([20, 2, 20])));
+  expect(sign?.value).toBeCloseTo(6 / 42, 12);
+});
+
 test("steps before a return are no longer compared, but are still the best", () => {
   const metrics = [0.8, 0.8, 0.8, 0.2, 0.2, 0.2].map((success, index) =>
     stepOf(index + 1, success, { entropy: 0.1 }),

@@ -5,7 +5,7 @@
 import { showNumber, showShare } from "../format.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Measure, Watch, WatchAction } from "../recipes/watch.ts";
-import type { Evaluation, StepMetrics, WatchRecord } from "../runs/records.ts";
+import type { Evaluation, RoleMetrics, StepMetrics, WatchRecord } from "../runs/records.ts";
 import { mean, standardDeviation, sum } from "../statistics.ts";
 
 /** What is compared: the records of a run. */
@@ -59,16 +59,27 @@ function boundedSigns(watched: Watched): readonly Found[] {
   });
 }
 
-/** Of values that `known` has cleared. */
-function meanOf(values: readonly (number | undefined)[]): number {
-  return mean(values as readonly number[]);
+/** Of figures that `known` has cleared. */
+function meanOf(figures: readonly (Figure | undefined)[]): number {
+  const known = figures as readonly Figure[];
+  return sum(known.map(({ value, weight }) => value * weight)) / sum(known.map(({ weight }) => weight));
+}
+
+/** A step's figure, and how much it counts in the mean over a window. */
+interface Figure {
+  readonly value: number;
+  readonly weight: number;
+}
+
+function figureOf(value: number | undefined, weight = 1): Figure | undefined {
+  return value === undefined ? undefined : { value, weight };
 }
 
 /** The values of a role or policy, one for each step in which it is measured; undefined last: not in the last step. */
 interface Series {
   readonly measure: Exclude<Measure, "success" | "evaluation">;
   readonly of: string;
-  readonly values: readonly (number | undefined)[];
+  readonly values: readonly (Figure | undefined)[];
 }
 
 const ofRoles = ["entropy", "length", "truncated", "flatGroups", "advantageShare", "influence"] as const;
@@ -81,21 +92,26 @@ function seriesOf({ roles }: Watched, recent: readonly StepMetrics[]): readonly 
       roles.map((of) => ({
         measure,
         of,
-        values: known(recent.map(({ rollout }) => rollout?.roles[of]?.[measure])),
+        values: known(recent.map(({ rollout }) => figureIn(rollout?.roles[of], measure))),
       })),
     ),
     ...ofPolicies.flatMap((measure) =>
       policies.map((of) => ({
         measure,
         of,
-        values: known(recent.map((step) => step.policies[of]?.[measure])),
+        values: known(recent.map((step) => figureOf(step.policies[of]?.[measure]))),
       })),
     ),
   ];
 }
 
+/** A step in which influence was measured on few replies says little. */
+function figureIn(role: RoleMetrics | undefined, measure: (typeof ofRoles)[number]): Figure | undefined {
+  return figureOf(role?.[measure], measure === "influence" ? role?.influenceReplies : 1);
+}
+
 /** Steps without the figure are left out, such as those between two measurements of influence; the last one stays. */
-function known(values: readonly (number | undefined)[]): readonly (number | undefined)[] {
+function known(values: readonly (Figure | undefined)[]): readonly (Figure | undefined)[] {
   return values.filter((value, index) => value !== undefined || index === values.length - 1);
 }
 

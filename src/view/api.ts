@@ -96,7 +96,7 @@ export interface Curves {
 
 /**
  * From timings.jsonl; null: not recorded. Wall-clock seconds of each step, tokens sampled per second of sampling; and up to
- * the end of each step, evaluations before it included, hours and what a coach has used.
+ * the end of each step and of the evaluation after it, hours and what a coach has used.
  */
 export type TimedFigure = "seconds" | "tokensPerSecond" | "hours" | "coachTokens" | "coachDollars";
 

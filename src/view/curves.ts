@@ -104,12 +104,13 @@ function timedFigures(timings: readonly Timing[], count: number, sampled: readon
   for (const { what, step, seconds, sampling = null, coach } of timings) {
     hours += seconds / 3600;
     const index = step - 1;
-    if (what === "evaluation" || index >= count) continue;
-    timed.seconds[index] = seconds;
-    timed.tokensPerSecond[index] = perSecond(sampled[index] ?? null, sampling);
+    if (index < 0 || index >= count) continue;
     timed.hours[index] = hours;
     timed.coachTokens[index] = coach?.tokens ?? null;
     timed.coachDollars[index] = coach?.dollars ?? null;
+    if (what === "evaluation") continue;
+    timed.seconds[index] = seconds;
+    timed.tokensPerSecond[index] = perSecond(sampled[index] ?? null, sampling);
   }
   return timed;
 }

@@ -66,7 +66,7 @@ it("has tokens per second of sampling, and what it has cost up to each step", as
   const times = [
     { what: "evaluation", step: 0, seconds: 4 },
     { what: "reinforcement", step: 1, seconds: 5, sampling: 2, coach },
-    { what: "evaluation", step: 1, seconds: 27 },
+    { what: "evaluation", step: 1, seconds: 27, coach: { ...coach, tokens: 950 } },
     { what: "reinforcement", step: 2, seconds: 36 },
   ];
   for (const timing of times)
@@ -75,8 +75,8 @@ it("has tokens per second of sampling, and what it has cost up to each step", as
   expect(curves["timed"]?.timed).toEqual({
     seconds: [5, 36],
     tokensPerSecond: [150, null],
-    hours: [0.0025, 0.02],
-    coachTokens: [900, null],
+    hours: [0.01, 0.02],
+    coachTokens: [950, null],
     coachDollars: [0.5, null],
   });
 });

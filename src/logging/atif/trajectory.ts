@@ -9,7 +9,7 @@
 import type { Message, ToolCall } from "../../environments/environment.ts";
 import type { Action, EpisodeEnd, EpisodeNode, Observation } from "../../rollout/episode.ts";
 import { edgesOf, nodeOf, parentOf, pathTo, rootOf, type Occurrence } from "../../rollout/navigate.ts";
-import type { ActionCredit, StoredEpisode } from "../../rollout/stored.ts";
+import { playedEnds, type ActionCredit, type StoredEpisode } from "../../rollout/stored.ts";
 import { sum } from "../../statistics.ts";
 
 export const atifVersion = "ATIF-v1.8";
@@ -24,9 +24,12 @@ export interface AtifRun {
 
 export type AtifDocument = Readonly<Record<string, unknown>>;
 
-/** One document for each kept trajectory, in their order. An episode without an end has none: nothing rewards it. */
+/**
+ * One document for each kept trajectory, in their order. An episode without an end has none: nothing rewards it. Of a
+ * branched one the first trajectory alone: the others are no play of the team, and other viewers would count them as such.
+ */
 export function atifDocuments(run: AtifRun, stored: StoredEpisode): AtifDocument[] {
-  return stored.episode.ends.map((end) => documentOf(run, stored, end));
+  return playedEnds(stored).map((end) => documentOf(run, stored, end));
 }
 
 function documentOf(run: AtifRun, stored: StoredEpisode, end: EpisodeEnd): AtifDocument {

@@ -3,6 +3,7 @@ import { reasonsDropped } from "../dropped.ts";
 import { isDisputed, type ActionFacts } from "../filter.ts";
 import { textOfReply } from "./fold.ts";
 import type { EpisodeJson } from "../../rollout/codec.ts";
+import { isOnLine } from "../../rollout/navigate.ts";
 import type { ActionCredit } from "../../rollout/stored.ts";
 
 export interface StoredJson {
@@ -30,8 +31,10 @@ export interface IndexedEpisode {
   readonly prompts: readonly string[];
 }
 
-export function indexedEpisode({ episode, credit }: StoredJson): IndexedEpisode {
-  const { nodes, actions, ends } = episode;
+/** @param isBranched only the first trajectory is play of the team (`EpisodeEntry.branched`) */
+export function indexedEpisode({ episode, credit }: StoredJson, isBranched = false): IndexedEpisode {
+  const { nodes, actions } = episode;
+  const ends = isBranched ? episode.ends.filter(({ node }) => isOnLine(node)) : episode.ends;
   const dropped = reasonsDropped({ episode, ...(credit === undefined ? {} : { credit }) });
   const numbers = new Map(actions.map(({ id }, number) => [id, number]));
   const rowOf = (number: number, reward: number | null): IndexedAction => {

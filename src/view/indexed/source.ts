@@ -12,7 +12,7 @@ import { indexedEpisode, type IndexedEpisode, type StoredJson } from "./contents
 /** Episodes whose entries are read together. */
 const batch = 64;
 
-export type Entry = Pick<EpisodeEntry, "id" | "episode" | "prompts">;
+export type Entry = Pick<EpisodeEntry, "id" | "episode" | "prompts" | "branched">;
 
 export interface ReadEpisode {
   readonly entry: Entry;
@@ -51,7 +51,7 @@ function readOne(episodes: OpenFile, texts: OpenFile, entry: Entry): ReadEpisode
   const prompts = linesAt(texts, entry.prompts) as PromptRecord[];
   const isWhole = prompts.every(({ hash, text }) => typeof hash === "string" && typeof text === "string");
   if (!isWhole) throw new Error("it has a prompt without a hash or a text");
-  return { entry, indexed: indexedEpisode(stored), members: stored.prompts, prompts };
+  return { entry, indexed: indexedEpisode(stored, entry.branched), members: stored.prompts, prompts };
 }
 
 /** The checksum of its text, and the length of that: the last eight bytes of gzip. */

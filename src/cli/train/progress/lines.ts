@@ -149,13 +149,15 @@ export function rewardParts(metrics: StepMetrics): string[] {
 /** What shows how a role learns: `scout: entropy 0.42, 61.0 % of the advantages, 12.5 % flat groups, 6.2 tokens`. */
 export function roleParts({ rollout }: StepMetrics): string[] {
   return Object.entries(rollout?.roles ?? {}).flatMap(([name, role]) => {
-    const { entropy, advantageShare, flatGroups, length, influence } = role;
+    const { entropy, advantageShare, flatGroups, length, influence, influenceReplies: replies = 0 } = role;
     const shown = [
       ...(entropy === undefined ? [] : [`entropy ${showNumber(entropy)}`]),
       ...(advantageShare === undefined ? [] : [`${showShare(advantageShare)} of the advantages`]),
       ...(flatGroups === undefined ? [] : [`${showShare(flatGroups)} flat groups`]),
       ...(length === undefined ? [] : [`${showNumber(length)} tokens`]),
-      ...(influence === undefined ? [] : [`influence ${showNumber(influence)}`]),
+      ...(influence === undefined
+        ? []
+        : [`influence ${showNumber(influence)} (${showCount(replies)} replies)`]),
     ];
     return shown.length === 0 ? [] : [`${name}: ${shown.join(", ")}`];
   });

@@ -263,6 +263,7 @@ describe("the panel", () => {
       flatGroups: 0.125,
       length: 6.25,
       influence: 2,
+      influenceReplies: 9,
     };
     const found = { ...metrics(11), rollout: { ...rollout, roles: { scout, planner: role } } };
     const record: WatchRecord = {
@@ -279,7 +280,7 @@ describe("the panel", () => {
     const shown = after(started, { type: "step", metrics: found, timing }, { type: "watch", record });
     const lines = panelLines(shown, 80, { own: 0 }).map(stripVTControlCharacters);
     expect(lines).toContain(
-      "scout: entropy 0.421, 61.0 % of the advantages, 12.5 % flat groups, 6.25 tokens, influence 2.00",
+      "scout: entropy 0.421, 61.0 % of the advantages, 12.5 % flat groups, 6.25 tokens, influence 2.00 (9 replies)",
     );
     expect(lines).toContain(
       "watch, after step 11: entropy of scout is 0.421 nats per token, below 0.5 (success 75.0 %); " +
