@@ -51,14 +51,20 @@ test("a figure that is measured in some steps has news in those only", () => {
 });
 
 test("influence that was measured on few replies counts little", () => {
-  const steps = (replies: readonly number[]) =>
-    [0.1, 1, 0.1].map((influence, index) =>
-      stepOf(index + 1, 0.5, { influence, influenceReplies: replies[index] ?? 0 }),
-    );
+  const influences = [0.1, 1, 0.1];
   const limits = { influence: { below: 0.4 } };
+  const signs = (...replies: readonly number[]) =>
+    signsIn(
+      watched(
+        limits,
+        influences.map((influence, index) =>
+          stepOf(index + 1, 0.5, { influence, influenceReplies: replies[index] ?? 0 }),
+        ),
+      ),
+    );
   // (0.1·2 + 1·20 + 0.1·2) ÷ 24 = 0.85, and (0.1·20 + 1·2 + 0.1·20) ÷ 42 = 0.14.
-  expect(signsIn(watched(limits, steps([2, 20, 2])))).toEqual([]);
-  const [sign] = signsIn(watched(limits, steps([20, 2, 20])));
+  expect(signs(2, 20, 2)).toEqual([]);
+  const [sign] = signs(20, 2, 20);
   expect(sign?.value).toBeCloseTo(6 / 42, 12);
 });
 

@@ -60,9 +60,9 @@ function boundedSigns(watched: Watched): readonly Found[] {
 }
 
 /** Of figures that `known` has cleared. */
-function meanOf(figures: readonly (Figure | undefined)[]): number {
-  const known = figures as readonly Figure[];
-  return sum(known.map(({ value, weight }) => value * weight)) / sum(known.map(({ weight }) => weight));
+function meanOf(cleared: readonly (Figure | undefined)[]): number {
+  const figures = cleared as readonly Figure[];
+  return sum(figures.map(({ value, weight }) => value * weight)) / sum(figures.map(({ weight }) => weight));
 }
 
 /** A step's figure, and how much it counts in the mean over a window. */
