@@ -13,7 +13,7 @@ import { growEpisode } from "../rollout/grow.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { numbers, numbersPolicy, pair, roleFor, settingFor } from "../rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../rollout/testing/scripted-engine.ts";
-import { mean, standardError } from "../statistics.ts";
+import { mean, standardError, sum } from "../statistics.ts";
 import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import type { Team } from "../teams/team.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -210,7 +210,10 @@ describe("continuations", () => {
 
   it("of equal actions are played once", async () => {
     const { decisions } = decisionsIn([await growEpisode(setting, rootKey(1), start)]);
-    const { decisions: valued } = await valuesOf(setting, decisions, 4, rootKey(2));
+    const { decisions: valued, played: all } = await valuesOf(setting, decisions, 4, rootKey(2));
+    const texts = valued.map(({ candidates }) => new Set(candidates.map(({ reply }) => reply.text)).size);
+    expect(sum(texts)).toBeLessThan(sum(valued.map(({ candidates }) => candidates.length)));
+    expect(all).toBe(4 * sum(texts));
     for (const { candidates, scores } of valued)
       for (const [index, { reply }] of candidates.entries()) {
         const first = candidates.findIndex((one) => one.reply.text === reply.text);

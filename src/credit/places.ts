@@ -5,15 +5,8 @@
  * it leads to, shares that reply's return, and counts with it as one sample.
  */
 import type { Episode, EpisodeEnd, EpisodeNode, SamplingScheme } from "../rollout/episode.ts";
-import {
-  childrenOf,
-  edgesOf,
-  isOnLine,
-  nodeOf,
-  occurrencesOf,
-  parentOf,
-  pathTo,
-} from "../rollout/navigate.ts";
+import { isOnLine } from "../rollout/line.ts";
+import { childrenOf, edgesOf, nodeOf, occurrencesOf, parentOf, pathTo } from "../rollout/navigate.ts";
 import type { Occurrence, PlacedAction } from "./algorithm.ts";
 
 /**

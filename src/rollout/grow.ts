@@ -21,7 +21,7 @@ import { commentsSince } from "./comments.ts";
 import { driveEpisode } from "./drive.ts";
 import type { Action, Episode, Observation, RewardedAction } from "./episode.ts";
 import { judgeChildren, judgeEnded } from "./judging.ts";
-import { isOnLine } from "./navigate.ts";
+import { isOnLine } from "./line.ts";
 import type { Histories } from "./prompts.ts";
 import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
 import { actionId, recordedEntropies, recordEpisode } from "./record.ts";

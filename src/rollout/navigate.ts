@@ -50,11 +50,6 @@ export function pathTo(episode: Episode, node: EpisodeNode): EpisodeNode[] {
   return path.toReversed();
 }
 
-/** Whether first joint actions alone lead to the node: the trajectory whose states `SamplingScheme.continued` compares in. */
-export function isOnLine(node: string): boolean {
-  return node === "" || /^0(?:\.0)*$/.test(node);
-}
-
 /** The actions of the joint action that led to the node, in order; empty for the root. */
 export function edgesOf(episode: Episode, node: EpisodeNode): readonly Occurrence[] {
   return indexOf(episode).edges.get(node.id) ?? missing(episode, `node ${node.id}`);

@@ -8,8 +8,8 @@ import { TroupeError } from "../errors.ts";
 import { mean } from "../statistics.ts";
 import { decodeEpisode, encodeEpisode, promptHash } from "./codec.ts";
 import type { EpisodeJson } from "./codec.ts";
-import type { Action, Episode, EpisodeEnd } from "./episode.ts";
-import { isOnLine } from "./navigate.ts";
+import type { Action, Episode } from "./episode.ts";
+import { playedEnds } from "./line.ts";
 
 const actionCredit = z.object({
   /** The action's id. */
@@ -125,7 +125,7 @@ export function newEpisode(
     const line = () => ({ tokens: [...rest], text: decode(policyOf.get(hash) ?? "", rest) });
     return [hash, { rest: line, ...(base === undefined ? {} : { base }) }];
   });
-  const outcomes = playedEnds({ entry: place, episode }).map(({ outcome }) => outcome);
+  const outcomes = playedEnds(episode.ends, place.branched).map(({ outcome }) => outcome);
   const success = mean(outcomes.map((outcome) => (outcome.success ? 1 : 0)));
   const score = mean(outcomes.map((outcome) => outcome.score));
   return {
@@ -133,17 +133,6 @@ export function newEpisode(
     record: { episode: json, ...(credit === undefined ? {} : { credit }) },
     prompts: new Map(lines),
   };
-}
-
-/** The ends of the trajectories that are play of the team: of a branched episode, of the first one. */
-export function playedEnds({
-  entry,
-  episode: { ends },
-}: {
-  readonly entry: Pick<EpisodeEntry, "branched">;
-  readonly episode: Pick<Episode, "ends">;
-}): readonly EpisodeEnd[] {
-  return entry.branched === true ? ends.filter(({ node }) => isOnLine(node)) : ends;
 }
 
 /**

@@ -283,6 +283,8 @@ export const watchRecordSchema = z.object({
   of: z.string().optional(),
   /** The mean over the steps of the window; of an evaluation its success. */
   value: z.number(),
+  /** Of influence: the replies of the window that it was measured on. */
+  replies: z.int().optional(),
   /** As in the recipe: a drop is a share of the best. */
   limit: z.object({ kind: z.enum(["below", "above", "drop"]), at: z.number() }),
   /** The best mean, or the best evaluation. Absent: the limit is no drop. */

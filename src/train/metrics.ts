@@ -12,7 +12,7 @@ import { nameWithModule } from "../environments/origin.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Action, Episode, EpisodeEnd } from "../rollout/episode.ts";
-import { isOnLine } from "../rollout/navigate.ts";
+import { playedEnds } from "../rollout/line.ts";
 import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import { showNumber } from "../format.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
@@ -38,7 +38,7 @@ export function rolloutMetrics(
   const shares = advantageShares(credited, algorithm);
   const ends = episodes.flatMap((episode) => episode.ends);
   // Alternatives are continued to say what they are worth: they are no play of the team, and long episodes have more.
-  const lines = algorithm.sampling.continued === "once" ? ends.filter(({ node }) => isOnLine(node)) : ends;
+  const lines = playedEnds(ends, algorithm.sampling.continued === "once");
   const placed = episodes.flatMap(placedActions);
   const live = credited.filter(({ action }) => !action.frozen);
   const rewarded = live.filter((one) => one.return !== null && one.leftOut === undefined);

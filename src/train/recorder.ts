@@ -44,8 +44,8 @@ export async function recordStep(run: Run, record: StepRecord | ReinforcementRec
   if (sampled !== null) {
     show(run, metrics.step, sampled.played.episodes.slice(0, 1));
     await reportWarnings(run, metrics);
+    run.history?.push(metrics);
   }
-  if (sampled !== null) run.history?.push(metrics);
   run.step = metrics.step;
   run.lineage = lineageAfter(run.lineage, metrics);
 }

@@ -62,10 +62,14 @@ test("influence that was measured on few replies counts little", () => {
         ),
       ),
     );
-  // (0.1·2 + 1·20 + 0.1·2) ÷ 24 = 0.85, and (0.1·20 + 1·2 + 0.1·20) ÷ 42 = 0.14.
-  expect(signs(2, 20, 2)).toEqual([]);
+  // (0.1·20 + 1·200 + 0.1·20) ÷ 240 = 0.85, and (0.1·20 + 1·2 + 0.1·20) ÷ 42 = 0.14.
+  expect(signs(20, 200, 20)).toEqual([]);
   const [sign] = signs(20, 2, 20);
+  expect(sign).toMatchObject({ replies: 42 });
   expect(sign?.value).toBeCloseTo(6 / 42, 12);
+  // 32 are the default of watch.influence.replies.
+  expect(signs(15, 1, 15)).toEqual([]);
+  expect(signs(15, 2, 15)).toHaveLength(1);
 });
 
 test("steps before a return are no longer compared, but are still the best", () => {

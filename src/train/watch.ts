@@ -2,7 +2,7 @@
  * Signs that training collapses: figures of a run's records beyond the limits of its recipe. Pure: the same records have
  * the same signs, so that a resumed run finds what it found before. `watching.ts` acts on them.
  */
-import { showNumber, showShare } from "../format.ts";
+import { showCount, showNumber, showShare } from "../format.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Measure, Watch, WatchAction } from "../recipes/watch.ts";
 import type { Evaluation, RoleMetrics, StepMetrics, WatchRecord } from "../runs/records.ts";
@@ -22,7 +22,10 @@ export interface Watched {
 }
 
 /** A limit that was crossed. */
-export type Sign = Pick<WatchRecord, "measure" | "of" | "value" | "limit" | "best" | "success"> & {
+export type Sign = Pick<
+  WatchRecord,
+  "measure" | "of" | "value" | "replies" | "limit" | "best" | "success"
+> & {
   readonly action: WatchAction;
 };
 
@@ -46,23 +49,37 @@ function boundedSigns(watched: Watched): readonly Found[] {
   const { window, limits } = watch;
   const recent = metrics.filter(({ step }) => step > since);
   const success = mean(recent.slice(-window).map(({ rollout }) => rollout?.success ?? 0));
-  return seriesOf(watched, recent).flatMap(({ measure, of, values }): readonly Found[] => {
+  const inWindow = ({ measure, values }: Series): Crossed | null => {
     const limit = limits?.[measure];
-    // A figure that was not measured in the last step has no news.
-    if (limit === undefined || values.length < window || values.at(-1) === undefined) return [];
-    const value = meanOf(values.slice(-window));
+    if (limit === undefined || values.length < window) return null;
+    const figures = values.slice(-window);
+    const replies = measure === "influence" ? weightOf(figures) : undefined;
+    if (replies !== undefined && replies < watch.influence.replies) return null;
+    const value = meanOf(figures);
     const crossed = crossedBy(value, limit);
-    if (crossed === null) return [];
-    const isOld = values.length > window && crossedBy(meanOf(values.slice(-window - 1, -1)), limit) !== null;
-    const { action } = limit;
-    return [{ sign: { measure, of, value, limit: crossed, success, action }, isOld }];
+    return crossed && { value, limit: crossed, ...(replies === undefined ? {} : { replies }) };
+  };
+  return seriesOf(watched, recent).flatMap((series): readonly Found[] => {
+    const { measure, of, values } = series;
+    // A figure that was not measured in the last step has no news.
+    const crossed = values.at(-1) === undefined ? null : inWindow(series);
+    const { action } = limits?.[measure] ?? {};
+    if (crossed === null || action === undefined) return [];
+    const isOld = inWindow({ ...series, values: values.slice(0, -1) }) !== null;
+    return [{ sign: { measure, of, ...crossed, success, action }, isOld }];
   });
 }
+
+type Crossed = Pick<Sign, "value" | "replies" | "limit">;
 
 /** Of figures that `known` has cleared. */
 function meanOf(cleared: readonly (Figure | undefined)[]): number {
   const figures = cleared as readonly Figure[];
-  return sum(figures.map(({ value, weight }) => value * weight)) / sum(figures.map(({ weight }) => weight));
+  return sum(figures.map(({ value, weight }) => value * weight)) / weightOf(figures);
+}
+
+function weightOf(figures: readonly (Figure | undefined)[]): number {
+  return sum(figures.map((figure) => figure?.weight ?? 0));
 }
 
 /** A step's figure, and how much it counts in the mean over a window. */
@@ -254,10 +271,18 @@ const units: Readonly<Record<string, { readonly what: string; readonly show: (va
 };
 
 /** `entropy of planner is 0.01 nats per token, below 0.05` */
-export function describeSign({ measure, of, value, limit, best }: Omit<Sign, "action" | "success">): string {
+export function describeSign({
+  measure,
+  of,
+  value,
+  replies,
+  limit,
+  best,
+}: Omit<Sign, "action" | "success">): string {
   const { what, show } = units[measure] ?? { what: measure, show: showNumber };
   const whose = of === undefined ? what : `${what} of ${of}`;
-  const found = `${whose} is ${show(value)}`;
+  const on = replies === undefined ? "" : ` on ${showCount(replies)} replies`;
+  const found = `${whose} is ${show(value)}${on}`;
   if (limit.kind !== "drop") return `${found}, ${limit.kind} ${limit.at}`;
   return `${whose} fell from ${show(best ?? 0)} to ${show(value)}, by more than ${showShare(limit.at)} of it`;
 }

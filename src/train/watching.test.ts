@@ -185,7 +185,9 @@ test.each([1, 2, 3, 4])("killed in the middle of return %i, a run ends the same"
 test("critics return with the policies, also to the start of reinforcement", async () => {
   const resolved = tinyRecipe({ ...returning, algorithm: { name: "ppo" } });
   const whole = await trainOnce("whole", resolved);
-  expect((await readWatch(at("whole"))).length).toBeGreaterThan(1);
+  // To the start of reinforcement, which is step 3, and later to the best step.
+  const returns = (await readWatch(at("whole"))).map(({ returned }) => returned?.to);
+  expect(returns).toEqual([3, 7, 7, 7]);
   await expect(
     trainOnce("parts", resolved, { engine: new DyingEngine(resolved, 1) }).catch(
       (error: Error) => error.message,

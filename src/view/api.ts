@@ -202,8 +202,6 @@ export interface EpisodeView {
   /** By id. */
   readonly actions: Readonly<Record<string, ActionLine>>;
   readonly ends: readonly EndView[];
-  /** Why the drawings or the exact text of tokens are missing. Absent: they are there. */
-  readonly problems?: readonly string[];
   /** The newer and the older neighbour in the list. Null: none. */
   readonly newer: string | null;
   readonly older: string | null;
@@ -289,8 +287,6 @@ export interface ActionLine {
   readonly phase: number;
   readonly sample: number;
   readonly frozen: boolean;
-  /** Why it trains nothing although its role does. */
-  readonly masked?: string;
   /** Why its prompt does not continue the conversation before. */
   readonly branch?: string;
   readonly stopReason: "stop" | "length";

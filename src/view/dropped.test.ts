@@ -23,13 +23,13 @@ it("says why an action trained nothing, and of one that trained nothing", () => 
     masked: id === "masked" ? "the program edited it" : undefined,
   }));
   expect(Object.fromEntries(reasonsDropped({ episode: { actions }, credit }))).toEqual({
-    "flat 1": "all that it was compared with earned the same",
-    "flat 2": "all that it was compared with earned the same",
+    "flat 1": "every action of its group here had the same return",
+    "flat 2": "every action of its group here had the same return",
     mean: "its advantage is 0",
     alone: "its advantage is 0",
     lost: "a reward that it depends on is missing",
     cut: "it reached the limit of tokens, which the algorithm leaves out",
-    left: "the returns of others in its group vary more, and no more of them are trained",
+    left: "down-sampling kept other samples of its group",
     masked: "the program edited it",
     unknown: "a reward that it depends on is missing",
   });

@@ -2,17 +2,18 @@
  * What was dropped, and why: the one list of reasons, for the grid, the filter and the index. A program's conversation
  * that is masked says why itself.
  */
+import { isFlat } from "../credit/baselines.ts";
 import type { Action } from "../rollout/episode.ts";
 import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 
 const reasons = {
   missing: "a reward that it depends on is missing",
-  "down-sampled": "the returns of others in its group vary more, and no more of them are trained",
+  "down-sampled": "down-sampling kept other samples of its group",
   continuation: "it was sampled to learn what an earlier action is worth",
   empty: "it has no tokens",
   truncated: "it reached the limit of tokens, which the algorithm leaves out",
   "no-advantage": "its advantage is 0",
-  flat: "all that it was compared with earned the same",
+  flat: "every action of its group here had the same return",
 } as const;
 
 /** What of an episode says which of its actions trained. */
@@ -45,12 +46,12 @@ export function reasonsDropped({ episode, credit }: Trained): ReadonlyMap<string
   return why;
 }
 
-function isFlat(own: readonly ActionCredit[]): boolean {
-  return own.length > 1 && own.every((one) => one.return === own[0]?.return);
-}
-
 /** The groups of several actions which all earned the same. */
 function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
   const groups = [...Map.groupBy(credit, ({ group }) => group)];
-  return new Set(groups.filter(([, own]) => isFlat(own)).map(([group]) => group));
+  return new Set(
+    groups
+      .filter(([, own]) => own.length > 1 && isFlat(own.flatMap((one) => one.return ?? [])))
+      .map(([group]) => group),
+  );
 }

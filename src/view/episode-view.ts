@@ -92,7 +92,7 @@ function edgeView({ action, reward, verdict, evidence, environmentReward }: Rewa
 }
 
 export function actionLine(action: Action, credit?: ActionCredit, droppedWhy?: string): ActionLine {
-  const { masked, branch, prompt, tokens, logprobs } = action;
+  const { branch, prompt, tokens, logprobs } = action;
   return {
     id: action.id,
     parent: action.parent,
@@ -104,7 +104,6 @@ export function actionLine(action: Action, credit?: ActionCredit, droppedWhy?: s
     phase: action.phase,
     sample: action.sample,
     frozen: action.frozen,
-    ...(masked === undefined ? {} : { masked }),
     ...(branch === undefined ? {} : { branch }),
     stopReason: action.stopReason,
     promptTokens: prompt.length,

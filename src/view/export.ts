@@ -2,6 +2,7 @@
  * Runs as the data of one file: the recipes and curves of all, and the newest episodes of each as far as there is room,
  * half of them of training: the newest of all would be those of the last evaluation, which have no siblings.
  */
+import { playedEnds } from "../rollout/line.ts";
 import type { ActionView, EpisodeLine, EpisodeView, Export } from "./api.ts";
 import type { ViewedRun } from "./run.ts";
 import type { ViewedRuns } from "./runs.ts";
@@ -54,7 +55,7 @@ async function exportedRun(run: ViewedRun, most: number, room: { characters: num
   const kept = list.episodes.flatMap((line) => {
     const view = episodes[line.id];
     if (view === undefined) return [];
-    const turns = Math.max(0, ...view.ends.map((end) => end.turns));
+    const turns = Math.max(0, ...playedEnds(view.ends, view.branched).map((end) => end.turns));
     return [{ ...line, turns, actions: Object.keys(view.actions).length }];
   });
   const shown = { ...list, total: kept.length, episodes: kept, cursor: null };

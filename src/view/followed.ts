@@ -119,7 +119,7 @@ export class FollowedFile {
 function recordIn(line: string): object {
   const value: unknown = JSON.parse(line);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw new SyntaxError("it is no record");
+  throw new SyntaxError("it is not a JSON object");
 }
 
 /** 0 also if it is not there. @throws TroupeError `bad_run` for what is no file: a pipe has no end */

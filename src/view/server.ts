@@ -111,7 +111,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new BadRequest(400, "The address is not encoded as addresses are.");
+    throw new BadRequest(400, "The address has invalid percent-encoding.");
   }
 }
 
@@ -212,7 +212,7 @@ function sendProblem(response: ServerResponse, error: unknown): void {
     const isAsked = error.code === "bad_arguments";
     return sendJson(response, isAsked ? 404 : 500, problem);
   }
-  sendJson(response, 500, { error: `The viewer has a mistake: ${problem.error}` });
+  sendJson(response, 500, { error: `Internal error in the viewer: ${problem.error}` });
 }
 
 const pictures: readonly (readonly [type: string, start: readonly number[]])[] = [

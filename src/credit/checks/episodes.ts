@@ -1,7 +1,7 @@
 /** Episodes with an algorithm's sampling scheme and rewards drawn by key, without an engine or an environment. */
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
-import { isOnLine } from "../../rollout/navigate.ts";
+import { isOnLine } from "../../rollout/line.ts";
 import type { Action, Episode, EpisodeEnd, EpisodeNode, SamplingScheme } from "../../rollout/episode.ts";
 
 /** Phases of roles, two turns. */

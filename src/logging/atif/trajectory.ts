@@ -8,8 +8,9 @@
  */
 import type { Message, ToolCall } from "../../environments/environment.ts";
 import type { Action, EpisodeEnd, EpisodeNode, Observation } from "../../rollout/episode.ts";
+import { playedEnds } from "../../rollout/line.ts";
 import { edgesOf, nodeOf, parentOf, pathTo, rootOf, type Occurrence } from "../../rollout/navigate.ts";
-import { playedEnds, type ActionCredit, type StoredEpisode } from "../../rollout/stored.ts";
+import type { ActionCredit, StoredEpisode } from "../../rollout/stored.ts";
 import { sum } from "../../statistics.ts";
 
 export const atifVersion = "ATIF-v1.8";
@@ -29,7 +30,7 @@ export type AtifDocument = Readonly<Record<string, unknown>>;
  * branched one the first trajectory alone: the others are no play of the team, and other viewers would count them as such.
  */
 export function atifDocuments(run: AtifRun, stored: StoredEpisode): AtifDocument[] {
-  return playedEnds(stored).map((end) => documentOf(run, stored, end));
+  return playedEnds(stored.episode.ends, stored.entry.branched).map((end) => documentOf(run, stored, end));
 }
 
 function documentOf(run: AtifRun, stored: StoredEpisode, end: EpisodeEnd): AtifDocument {

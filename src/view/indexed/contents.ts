@@ -3,7 +3,7 @@ import { reasonsDropped } from "../dropped.ts";
 import { isDisputed, type ActionFacts } from "../filter.ts";
 import { textOfReply } from "./fold.ts";
 import type { EpisodeJson } from "../../rollout/codec.ts";
-import { isOnLine } from "../../rollout/navigate.ts";
+import { playedEnds } from "../../rollout/line.ts";
 import type { ActionCredit } from "../../rollout/stored.ts";
 
 export interface StoredJson {
@@ -34,7 +34,7 @@ export interface IndexedEpisode {
 /** @param isBranched only the first trajectory is play of the team (`EpisodeEntry.branched`) */
 export function indexedEpisode({ episode, credit }: StoredJson, isBranched = false): IndexedEpisode {
   const { nodes, actions } = episode;
-  const ends = isBranched ? episode.ends.filter(({ node }) => isOnLine(node)) : episode.ends;
+  const ends = playedEnds(episode.ends, isBranched);
   const dropped = reasonsDropped({ episode, ...(credit === undefined ? {} : { credit }) });
   const numbers = new Map(actions.map(({ id }, number) => [id, number]));
   const rowOf = (number: number, reward: number | null): IndexedAction => {

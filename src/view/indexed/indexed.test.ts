@@ -78,9 +78,10 @@ function holds(stored: StoredEpisode, filter: Filter): boolean {
   const { episode, entry, promptText } = stored;
   const dropped = reasonsDropped(stored);
   const edges = episode.nodes.flatMap(({ actions }) => actions);
+  const end = entry.branched === true ? "0" : episode.nodes.at(-1)?.id;
   const scores =
     episode.nodes
-      .at(-1)
+      .find(({ id }) => id === end)
       ?.actions.flatMap(({ verdict }) => (verdict && "score" in verdict ? verdict.score : [])) ?? [];
   const isDisputed = scores.length > 0 && (scores[0] ?? 0) >= 0.5 !== (entry.success === 1);
   const isBlamed = edges.some(

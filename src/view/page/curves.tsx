@@ -70,7 +70,11 @@ function useCurves(runs: readonly RunLine[]): {
       curves: await ask<Curves>(pathOfRun(line.run, "/curves")),
     });
     Promise.all(runs.map(load)).then(
-      (all) => isCurrent && setShown(all),
+      (all) => {
+        if (!isCurrent) return;
+        setProblem(null);
+        setShown(all);
+      },
       (error: unknown) => isCurrent && setProblem((error as Error).message),
     );
     return () => (isCurrent = false);

@@ -26,9 +26,6 @@ export function Episode({ run, id }: { readonly run: string; readonly id: string
   return (
     <div class="episode">
       <EpisodeHead run={run} view={view} isBoard={isBoard} />
-      {view.problems?.map((each) => (
-        <Problem key={each} text={each} />
-      ))}
       {view.ends.map(
         (end) =>
           end.problem !== undefined && (

@@ -1,4 +1,5 @@
 /** Answers from an exported file what the server would, as far as the file goes. */
+import { playedEnds } from "../../rollout/line.ts";
 import type {
   ActionLine,
   EdgeView,
@@ -81,8 +82,9 @@ type Prompts = Readonly<Record<string, { readonly prompt: string }>>;
 /** The line with what was found, or nothing. */
 function matching(line: EpisodeLine, view: EpisodeView, filter: Filter, prompts: Prompts): EpisodeLine[] {
   const edges = view.nodes.flatMap(({ actions }) => actions);
+  const played = { ...view, ends: playedEnds(view.ends, view.branched) };
   if (filter.blamed !== undefined && !isBlamed(filter.blamed, edges)) return [];
-  if (filter.disagree !== undefined && filter.disagree !== isDisputed(view)) return [];
+  if (filter.disagree !== undefined && filter.disagree !== isDisputed(played)) return [];
   if (!needsActions(filter)) return [line];
   const actions = Object.values(view.actions).filter((action) =>
     factsOf(action, edges).some((facts) => isOfAction(filter, facts)),

@@ -129,7 +129,6 @@ const episodeOf = (index: number): EpisodeView => ({
   nodes: [root, ...sampled.map(nodesAfter)],
   actions: Object.fromEntries(sampled.map((action) => [action.id, action])),
   ends: [{ node: "0.0.0.0", success: index % 2 === 1, score: 0.25, turns: 2, problem: hostile }],
-  problems: [hostile],
   newer: null,
   older: null,
 });

@@ -34,6 +34,8 @@ const drawnEpisode = fc.record({
   prompt: text,
   isTrained: fc.boolean(),
   success: fc.boolean(),
+  /** In training, the first action is what the team played, and the last one is worth the opposite. */
+  isBranched: fc.boolean(),
   actions: fc.array(drawnAction, { minLength: 1, maxLength: 4 }),
 });
 export type DrawnEpisode = typeof drawnEpisode extends fc.Arbitrary<infer Drawn> ? Drawn : never;
@@ -65,7 +67,7 @@ export async function writeEpisodes(
     const { episode, credit } = episodeOf(step, drawn);
     const decode = (_: string, tokens: Int32Array) => [...codes.keys()][tokens[0] ?? 0] ?? "";
     const place = drawn.isTrained
-      ? { step }
+      ? { step, ...(drawn.isBranched ? { branched: true as const } : {}) }
       : { step, evaluation: { moment: "during", team: "team" } as const };
     await log.append(newEpisode(episode, place, decode, drawn.isTrained ? credit : undefined));
   }
@@ -90,7 +92,10 @@ function episodeOf(step: number, drawn: DrawnEpisode): { episode: Episode; credi
     credit.push({ action: action.id, group: role, return: one.team, advantage: one.advantage, ...why });
   }
   const path = [drawn.isTrained ? "train" : "evaluation", step, 0];
-  const outcome = { success: drawn.success, score: drawn.success ? 1 : 0 };
+  const outcomeOf = (success: boolean) => ({ success, score: success ? 1 : 0 });
+  const last = { node: String(drawn.actions.length - 1), outcome: outcomeOf(drawn.success), turns: 1 };
+  const first = { node: "0", outcome: outcomeOf(!drawn.success), turns: 1 };
+  const isBranched = drawn.isTrained && drawn.isBranched && drawn.actions.length > 1;
   const episode: Episode = {
     schema_version: 1,
     id: path.join("/"),
@@ -99,7 +104,7 @@ function episodeOf(step: number, drawn: DrawnEpisode): { episode: Episode; credi
     task: null,
     nodes,
     actions,
-    ends: [{ node: String(drawn.actions.length - 1), outcome, turns: 1 }],
+    ends: isBranched ? [first, { ...last, turns: 3 }] : [last],
   };
   return { episode, credit };
 }
