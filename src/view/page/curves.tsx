@@ -69,13 +69,14 @@ function useCurves(runs: readonly RunLine[]): {
       line,
       curves: await ask<Curves>(pathOfRun(line.run, "/curves")),
     });
+    const show = (all: readonly Shown[] | null, wrong: string | null) => {
+      if (!isCurrent) return;
+      setProblem(wrong);
+      if (all !== null) setShown(all);
+    };
     Promise.all(runs.map(load)).then(
-      (all) => {
-        if (!isCurrent) return;
-        setProblem(null);
-        setShown(all);
-      },
-      (error: unknown) => isCurrent && setProblem((error as Error).message),
+      (all) => show(all, null),
+      (error: unknown) => show(null, (error as Error).message),
     );
     return () => (isCurrent = false);
   }, [key, first.data, first.problem]);

@@ -13,9 +13,9 @@ export interface PageServer extends AsyncDisposable {
   readonly send: (change: Change) => void;
 }
 
-/** @param data as it is when it is asked for */
+/** @param data as it is when a path is asked for; what it throws is answered as a failure */
 export async function servePage(
-  data: () => Export,
+  data: (path: string) => Export,
   play: (request: ContinueRequest) => readonly ContinueEvent[] = () => [],
 ): Promise<PageServer> {
   const asked: string[] = [];
@@ -37,7 +37,7 @@ export async function servePage(
       });
     } else {
       asked.push(path);
-      response.end(JSON.stringify(answerFrom(data(), path)));
+      answer(response, () => answerFrom(data(path), path));
     }
   });
   return {
@@ -51,4 +51,12 @@ export async function servePage(
       server.close();
     },
   };
+}
+
+function answer(response: ServerResponse, of: () => unknown): void {
+  try {
+    response.end(JSON.stringify(of()));
+  } catch (error) {
+    response.writeHead(500).end(JSON.stringify({ error: (error as Error).message }));
+  }
 }

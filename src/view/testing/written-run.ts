@@ -92,7 +92,6 @@ function episodeOf(step: number, drawn: DrawnEpisode): { episode: Episode; credi
     credit.push({ action: action.id, group: role, return: one.team, advantage: one.advantage, ...why });
   }
   const path = [drawn.isTrained ? "train" : "evaluation", step, 0];
-  const outcomeOf = (success: boolean) => ({ success, score: success ? 1 : 0 });
   const last = { node: String(drawn.actions.length - 1), outcome: outcomeOf(drawn.success), turns: 1 };
   const first = { node: "0", outcome: outcomeOf(!drawn.success), turns: 1 };
   const isBranched = drawn.isTrained && drawn.isBranched && drawn.actions.length > 1;
@@ -108,6 +107,8 @@ function episodeOf(step: number, drawn: DrawnEpisode): { episode: Episode; credi
   };
   return { episode, credit };
 }
+
+const outcomeOf = (success: boolean) => ({ success, score: success ? 1 : 0 });
 
 function nodeOf(id: string, parent: string | null, actions: readonly RewardedAction[]): EpisodeNode {
   const done = parent !== null;
