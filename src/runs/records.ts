@@ -289,6 +289,8 @@ export const watchRecordSchema = z.object({
   limit: z.object({ kind: z.enum(["below", "above", "drop"]), at: z.number() }),
   /** The best mean, or the best evaluation. Absent: the limit is no drop. */
   best: z.number().optional(),
+  /** Of an evaluation: the tasks that it has in common with the best one, on which they are compared. */
+  tasks: z.int().optional(),
   /** Mean success of the window. */
   success: z.number(),
   /** What was done: after the last step, or without a checkpoint to return to, not what the limit asks for. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { watchSchema, type Watch } from "../recipes/watch.ts";
 import type { Evaluation, RoleMetrics, StepMetrics } from "../runs/records.ts";
-import { describeSign, signsIn, type Watched } from "./watch.ts";
+import { wilsonInterval } from "../statistics.ts";
+import { describeSign, signsIn, type Sign, type Watched } from "./watch.ts";
 
 type Role = Partial<RoleMetrics>;
 
@@ -106,7 +107,7 @@ test("success has to fall by more than the limit, and by more than chance", () =
 });
 
 const evaluation = (step: number, success: number, half: number) =>
-  ({ step, success, low: success - half, high: success + half }) as Evaluation;
+  ({ step, tasks: 100, success, low: success - half, high: success + half }) as Evaluation;
 
 const signs = (half: number, step = 3) =>
   signsIn(
@@ -119,6 +120,42 @@ test("an evaluation is compared with the best one, beyond both intervals, in its
   expect(signs(0.05)).toMatchObject([{ measure: "evaluation", best: 0.57, value: 0.02, action: "stop" }]);
   expect(signs(0.3)).toEqual([]);
   expect(signs(0.05, 2)).toEqual([]);
+});
+
+/** Of these tasks, in their order. */
+function marked(step: number, solved: string): Evaluation {
+  const successes = solved.replaceAll("0", "").length;
+  const share = { success: successes / solved.length, ...wilsonInterval(successes, solved.length) };
+  return { step, tasks: solved.length, solved, ...share } as Evaluation;
+}
+
+test("evaluations are compared on the tasks that both have", () => {
+  const after = (solved: string, before: string) =>
+    signsIn(
+      watched({ evaluation: { drop: 0.5, action: "stop" } }, entropies(1, 1, 1), {
+        evaluations: [marked(0, before), marked(3, solved)],
+      }),
+    );
+  const [hard, easy] = ["1000".repeat(10), "1110".repeat(40)];
+  // The first tasks are the hard ones: the same team solves as many of them as before.
+  expect(after(hard, hard + easy)).toEqual([]);
+  // They are the easy ones, of which it now solves a third.
+  const fallen = after("1000".repeat(10), "1110".repeat(10) + "0".repeat(100));
+  expect(fallen).toMatchObject([{ value: 0.25, best: 0.75, tasks: 40 }]);
+  expect(describeSign(fallen[0] as Sign)).toBe(
+    "success in evaluation fell from 75.0 % to 25.0 % of 40 tasks, more than the 50.0 % that is allowed",
+  );
+  // Which ones it solved is not known.
+  const unknown = { ...marked(3, hard), solved: undefined };
+  const known = marked(0, "1110".repeat(40));
+  const limits = { evaluation: { drop: 0.1, action: "stop" } };
+  expect(
+    signsIn(
+      watched(limits, entropies(1, 1, 1), {
+        evaluations: [{ ...known, solved: undefined }, unknown],
+      }),
+    ),
+  ).toEqual([]);
 });
 
 test("an evaluation that stays low is a warning once, and a stop each time", () => {

@@ -5,6 +5,7 @@
 import { showCount, showNumber, showShare } from "../format.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Measure, Watch, WatchAction } from "../recipes/watch.ts";
+import { onFirstTasks } from "../runs/common-tasks.ts";
 import type { Evaluation, RoleMetrics, StepMetrics, WatchRecord } from "../runs/records.ts";
 import { mean, standardDeviation, sum } from "../statistics.ts";
 
@@ -24,7 +25,7 @@ export interface Watched {
 /** A limit that was crossed. */
 export type Sign = Pick<
   WatchRecord,
-  "measure" | "of" | "value" | "replies" | "limit" | "best" | "success"
+  "measure" | "of" | "value" | "replies" | "limit" | "best" | "tasks" | "success"
 > & {
   readonly action: WatchAction;
 };
@@ -214,30 +215,38 @@ function errorBetween(one: Mean, other: Mean): number {
   return Math.sqrt(Math.max(one.squaredError + other.squaredError, binomial));
 }
 
-/** Of the last step's evaluation, if it made one: its interval is below that of the best. */
+/** Of the last step's evaluation, if it made one: on the same tasks, its interval is below that of the best. */
 function evaluationSigns({ watch, metrics, evaluations, since }: Watched): readonly Found[] {
   const limit = watch.limits?.evaluation;
   const [last, step] = [evaluations.at(-1), metrics.at(-1)?.step];
   if (limit?.drop === undefined || last === undefined || last.step !== step || step <= since) return [];
   const { drop: at, action } = limit;
   const best = bestOf(evaluations) ?? last;
-  const isFallen = ({ success, high }: Evaluation) => success < (1 - at) * best.success && high < best.low;
-  if (!isFallen(last)) return [];
+  const fall = fallBelow(best, last, at);
+  if (fall === null) return [];
   const before = evaluations.at(-2);
-  const { success: value } = last;
-  return [
-    {
-      sign: {
-        measure: "evaluation",
-        value,
-        limit: { kind: "drop", at },
-        best: best.success,
-        success: value,
-        action,
-      },
-      isOld: before !== undefined && before.step > since && before.step > best.step && isFallen(before),
-    },
-  ];
+  const isNews = before === undefined || before.step <= since || before.step <= best.step;
+  const sign = {
+    measure: "evaluation",
+    ...fall,
+    limit: { kind: "drop", at },
+    success: fall.value,
+    action,
+  } as const;
+  return [{ sign, isOld: !isNews && fallBelow(best, before, at) !== null }];
+}
+
+/** Null: it has not fallen by this share, its intervals leave room for chance, or they have no tasks to compare. */
+function fallBelow(
+  best: Evaluation,
+  other: Evaluation,
+  drop: number,
+): Pick<Sign, "value" | "best" | "tasks"> | null {
+  const tasks = Math.min(best.tasks, other.tasks);
+  const [high, low] = [onFirstTasks(best, tasks), onFirstTasks(other, tasks)];
+  if (high === null || low === null) return null;
+  if (low.success >= (1 - drop) * high.success || low.high >= high.low) return null;
+  return { value: low.success, best: high.success, tasks };
 }
 
 /** The best of one team, the earliest of equal ones; null: there is none. */
@@ -278,13 +287,15 @@ export function describeSign({
   replies,
   limit,
   best,
+  tasks,
 }: Omit<Sign, "action" | "success">): string {
   const { what, show } = units[measure] ?? { what: measure, show: showNumber };
   const whose = of === undefined ? what : `${what} of ${of}`;
   const on = replies === undefined ? "" : ` on ${showCount(replies)} replies`;
   const found = `${whose} is ${show(value)}${on}`;
   if (limit.kind !== "drop") return `${found}, ${limit.kind} ${limit.at}`;
-  return `${whose} fell from ${show(best ?? 0)} to ${show(value)}, by more than ${showShare(limit.at)} of it`;
+  const among = tasks === undefined ? "" : ` of ${showCount(tasks)} tasks`;
+  return `${whose} fell from ${show(best ?? 0)} to ${show(value)}${among}, more than the ${showShare(limit.at)} that is allowed`;
 }
 
 /** What the recipe watches; null: nothing. */

@@ -108,7 +108,6 @@ export interface EvaluationPoint {
   readonly success: number;
   readonly low: number;
   readonly high: number;
-  readonly score: number;
   readonly tasks: number;
 }
 

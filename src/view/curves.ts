@@ -1,6 +1,7 @@
 /** A run's figures over its steps, in columns that grow as it trains. */
 import { cellsOf } from "../logging/sink.ts";
 import { layoutOf } from "../runs/layout.ts";
+import { onCommonTasks } from "../runs/common-tasks.ts";
 import { checkRecord } from "../runs/read.ts";
 import { evaluationSchema, type Evaluation, type StepMetrics, type Timing } from "../runs/records.ts";
 import type { Curves } from "./api.ts";
@@ -59,9 +60,11 @@ export class RunCurves {
       stages: this.#stages,
       columns: Object.fromEntries(columns),
       timed: timedFigures(this.#timings, steps.length, this.#columns.get("rollout.sampledTokens") ?? []),
-      evaluations: this.#evaluations.map(({ team, moment, step, success, low, high, score, tasks }) => {
-        return { team, moment, step, success, low, high, score, tasks };
-      }),
+      evaluations: [...Map.groupBy(this.#evaluations, ({ team }) => team).values()]
+        .flatMap(onCommonTasks)
+        .map(({ team, moment, step, success, low, high, tasks }) => {
+          return { team, moment, step, success, low, high, tasks };
+        }),
     };
   }
 

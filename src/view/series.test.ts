@@ -171,7 +171,6 @@ it("counts steps of the run, also where the warm start is not shown", () => {
     success: 0.5,
     low: 0,
     high: 1,
-    score: 1,
     tasks: 9,
   } as const;
   const curves: Curves = {

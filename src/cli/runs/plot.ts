@@ -11,6 +11,7 @@ import { TroupeError } from "../../errors.ts";
 import { showNumber } from "../../format.ts";
 import { readTable } from "../../logging/tables/tables.ts";
 import { didYouMean, nearestName } from "../../nearest.ts";
+import { onCommonTasks } from "../../runs/common-tasks.ts";
 import { readEvaluations, readMetrics } from "../../runs/read.ts";
 import { findRun } from "../places.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -54,13 +55,13 @@ export interface Curve {
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
-/** The share of successes in the team's evaluations. */
+/** The share of successes in the team's evaluations, on the tasks that all of them have. */
 async function successes(directory: string): Promise<Curve["points"]> {
   const metrics = await readMetrics(directory);
   const warmSteps = metrics.filter(({ stage }) => stage === "warm-start").length;
   const own = (await readEvaluations(directory)).filter(({ team }) => team === "team");
   if (own.length === 0) throw nothing(directory, "was not evaluated yet; --of rollout.score plots training");
-  return own.map(({ step, success }) => ({ x: Math.max(0, step - warmSteps), y: success }));
+  return onCommonTasks(own).map(({ step, success }) => ({ x: Math.max(0, step - warmSteps), y: success }));
 }
 
 /** A numeric column of metrics.jsonl. */

@@ -86,7 +86,7 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
   ).map((panel) => ({
     ...panel,
     isShare: true,
-    note: "held-out, 95 % interval",
+    note: `${tasksIn(runs)}held-out, 95 % interval`,
   }));
   const figures = kinds.flatMap(({ title, of, note, isShare = false }): Panel[] => {
     const matching = columns.filter((name) => of.test(name));
@@ -100,6 +100,14 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
     .filter(({ lines }) => lines.length > 0)
     .map(inRange)
     .map(withSteps);
+}
+
+/** Evaluations of a team are of the same tasks: `100 tasks, `. Empty: those of teams or runs differ. */
+function tasksIn(runs: readonly Shown[]): string {
+  const [tasks, ...others] = new Set(
+    runs.flatMap(({ curves }) => curves.evaluations.map((one) => one.tasks)),
+  );
+  return tasks === undefined || others.length > 0 ? "" : `${tasks} tasks, `;
 }
 
 /** The interval of a mean of few shares may reach beyond what a share can be. */

@@ -191,7 +191,6 @@ export function hostileExport(): Export {
       success: 0.5,
       low: 0.3,
       high: 0.7,
-      score: 0.5,
       tasks: 20,
     })),
   };

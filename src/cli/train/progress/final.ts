@@ -147,7 +147,7 @@ function costLines(
     ...(best === undefined
       ? []
       : [
-          `best evaluation: ${showShare(best.success)} of ${showCount(best.tasks)} tasks after step ${best.step}${isBestKept ? ", whose checkpoint is kept" : ""}`,
+          `best evaluation: ${showShare(best.success)} of ${showCount(best.tasks)} tasks after step ${showCount(Math.max(0, best.step - steps.warmStart))}${isBestKept ? ", whose checkpoint is kept" : ""}`,
         ]),
     `files: ${run}`,
   ];
