@@ -5,7 +5,8 @@ import { TroupeError } from "../../errors.ts";
 import { shorten } from "../../recipes/tree.ts";
 import { differences } from "../../recipes/write.ts";
 import type { DataRecord } from "../../runs/input-records.ts";
-import { readData, readRecipe, summarizeRun, type RunSummary } from "../../runs/read.ts";
+import { readData, readEvaluations, readRecipe, summarizeRun, type RunSummary } from "../../runs/read.ts";
+import type { Evaluation } from "../../runs/records.ts";
 import { showOrigin } from "../data/given.ts";
 import { findRun } from "../places.ts";
 import { printJson, printLines } from "../print.ts";
@@ -34,6 +35,8 @@ export function compareCommand(): Command {
 interface Compared {
   readonly label: string;
   readonly summary: RunSummary;
+  /** At its start and its end; of a run that did not end, at its last evaluation. */
+  readonly table: readonly Evaluation[];
   readonly recipe: unknown;
   /** What its last step was trained on. */
   readonly data: DataRecord["data"];
@@ -44,7 +47,17 @@ async function readCompared(directory: string, label: string): Promise<Compared>
   const summary = await summarizeRun(directory);
   // A row without a result would look like one of a run that has none yet.
   if (summary.status === "damaged") throw new TroupeError("bad_run", `${label}: ${summary.problem}`);
-  return { label, summary, recipe: await readRecipe(directory), data };
+  const table = summary.result?.table ?? tableSoFar(await readEvaluations(directory));
+  return { label, summary, table, recipe: await readRecipe(directory), data };
+}
+
+/** The first and the last evaluation of each team, as those before and after training. */
+function tableSoFar(evaluations: readonly Evaluation[]): readonly Evaluation[] {
+  return [...Map.groupBy(evaluations, ({ team }) => team).values()].flatMap((own) => {
+    const last = own.findLast(({ moment }) => moment !== "before");
+    const before = own.filter(({ moment }) => moment === "before");
+    return last === undefined ? before : [...before, { ...last, moment: "after" as const }];
+  });
 }
 
 /** Each key in which some run differs from the first, with its value in every run. */
@@ -87,14 +100,9 @@ function comparisonLines(compared: readonly Compared[]): string[] {
     ...values.map((value) => (value === undefined ? "absent" : shorten(JSON.stringify(value), 40))),
   ]);
   const teams = new Set(
-    compared.flatMap(({ summary }) =>
-      (summary.result?.table ?? []).map(({ team, moment }) => `${team} ${moment}`),
-    ),
+    compared.flatMap(({ table }) => table.map(({ team, moment }) => `${team} ${moment}`)),
   );
-  const results = [...teams].map((label) => [
-    label,
-    ...compared.map(({ summary }) => resultCell(summary, label)),
-  ]);
+  const results = [...teams].map((label) => [label, ...compared.map((run) => resultCell(run, label))]);
   const recipeLines = rows.length === 0 ? ["the recipes are the same"] : stackedTables(columns, rows, width);
   const dataLines = data.flatMap(({ split, values }) =>
     values.map(
@@ -110,10 +118,13 @@ function comparisonLines(compared: readonly Compared[]): string[] {
   ];
 }
 
-function resultCell(summary: RunSummary, label: string): string {
-  const row = summary.result?.table.find(({ team, moment }) => `${team} ${moment}` === label);
-  if (row !== undefined) return showInterval(row);
-  return summary.result === undefined ? summary.status : "–";
+function resultCell({ summary, table }: Compared, label: string): string {
+  const row = table.find(({ team, moment }) => `${team} ${moment}` === label);
+  const isEnded = summary.result !== undefined;
+  if (row === undefined) return isEnded ? "–" : summary.status;
+  return isEnded || row.moment === "before"
+    ? showInterval(row)
+    : `${showInterval(row)}, ${summary.status} after step ${row.step}`;
 }
 
 /** Of the teams at the end of the runs: pass@k and terms of the reward, if they have any. */

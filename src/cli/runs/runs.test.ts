@@ -94,6 +94,13 @@ it("tells runs of the same name apart by their folders", async () => {
   expect(compared.runs).toEqual(["runs/one", "more/one"]);
 });
 
+it("compares a run that did not end by its last evaluation", async () => {
+  await fs.cp(folder("one"), path.join(root, "more", "part"), { recursive: true });
+  await fs.rm(path.join(root, "more", "part", "result.json"));
+  const { stdout } = await runs("compare", "one", path.join("more", "part"));
+  expect(stdout).toMatch(/^team after +(\S+ %.*?) {2,}\1, interrupted after step \d+$/m);
+});
+
 describe("runs rm", () => {
   it("deletes runs if --yes allows it, and nothing else", async () => {
     const asked = await runs("rm", "one");

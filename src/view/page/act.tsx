@@ -26,8 +26,8 @@ export function Act({ view, node, from }: ActProps) {
     <section class="act">
       <h3>Continue from here</h3>
       <p class="soft">
-        Plays on from {from} to the end of the episode, with the weights of the newest checkpoint: sampled as
-        in evaluations, or as in training where those are greedy; or greedily, which takes the most probable
+        Plays on from {from} to the end of the episode, with the weights of the newest checkpoint: sampled at
+        the temperature of evaluations (of training, if that is 0), or greedily, which takes the most probable
         token each time. No judge is asked, and nothing is recorded or trained.
       </p>
       {cannot === null ? <Continue run={view.run} episode={view.id} node={node} /> : <p>{cannot}</p>}
