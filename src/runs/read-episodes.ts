@@ -1,11 +1,11 @@
 /** Reads a run's stored episodes one after the other, also while they are being written. */
-import fs from "node:fs/promises";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { TroupeError } from "../errors.ts";
 import type { RunLayout } from "./layout.ts";
 import { layoutOf } from "./layout.ts";
 import { checkRecord, readRecords } from "./read.ts";
+import { openRegular } from "./regular.ts";
 import { episodeEntrySchema, promptRecordSchema, storedPromptsSchema } from "./episode-entries.ts";
 import type { EpisodeEntry, PromptRecord } from "./episode-entries.ts";
 
@@ -144,7 +144,7 @@ async function readMember(file: string, place: Place): Promise<unknown[]> {
 async function readBytes(file: string, place: Place): Promise<Buffer> {
   const [start, end] = place;
   try {
-    await using handle = await fs.open(file);
+    await using handle = await openRegular(file);
     if ((await handle.stat()).size < end) throw new Error("the file ends before");
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
     if (bytesRead === end - start) return buffer;

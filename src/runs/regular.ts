@@ -23,6 +23,12 @@ export async function* piecesOf(file: string): AsyncGenerator<Buffer, void> {
   for await (const piece of createReadStream(file, { highWaterMark })) yield piece as Buffer;
 }
 
+/** To read parts of it. @throws as `readRegular` */
+export async function openRegular(file: string): Promise<fs.FileHandle> {
+  checkKind(file, await fs.stat(file));
+  return fs.open(file);
+}
+
 function checkKind(file: string, found: Stats): void {
   if (found.isFile() || found.isDirectory()) return;
   throw new TroupeError(

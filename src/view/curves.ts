@@ -3,7 +3,8 @@ import { cellsOf } from "../logging/sink.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { onCommonTasks } from "../runs/common-tasks.ts";
 import { checkRecord } from "../runs/read.ts";
-import { evaluationSchema, type Evaluation, type StepMetrics, type Timing } from "../runs/records.ts";
+import { evaluationSchema, stepMetricsSchema, timingSchema } from "../runs/records.ts";
+import type { Evaluation, Timing } from "../runs/records.ts";
 import type { Curves } from "./api.ts";
 import { FollowedFile, type Line } from "./followed.ts";
 
@@ -22,10 +23,10 @@ export class RunCurves {
   constructor(directory: string) {
     const { metrics, timings, evaluations } = layoutOf(directory);
     this.#files = [
-      new FollowedFile(metrics, { reset: () => this.#reset(), add: (line) => this.#addStep(line) }),
+      new FollowedFile(metrics, { reset: () => this.#reset(), add: (line) => this.#addStep(metrics, line) }),
       new FollowedFile(timings, {
         reset: () => (this.#timings.length = 0),
-        add: ({ record }) => this.#timings.push(record as Timing),
+        add: (line) => this.#addTiming(timings, line),
       }),
       new FollowedFile(evaluations, {
         reset: () => (this.#evaluations.length = 0),
@@ -68,8 +69,8 @@ export class RunCurves {
     };
   }
 
-  #addStep(line: Line): void {
-    const record = line.record as StepMetrics;
+  #addStep(file: string, line: Line): void {
+    const record = checkRecord(`${file}:${this.#stages.length + 1}`, stepMetricsSchema, line.record);
     const count = this.#stages.length;
     if (record.step !== count + 1) throw new SyntaxError(`it is of step ${record.step}, not ${count + 1}`);
     for (const [name, value] of cellsOf(record)) {
@@ -80,6 +81,14 @@ export class RunCurves {
       column[count] = value;
     }
     this.#stages.push(record.stage);
+  }
+
+  #addTiming(file: string, { record }: Line): void {
+    const timing = checkRecord(`${file}:${this.#timings.length + 1}`, timingSchema, record);
+    const before = this.#timings.findLast(({ what }) => what !== "evaluation")?.step ?? 0;
+    if (timing.what !== "evaluation" && timing.step <= before)
+      throw new SyntaxError(`it is of step ${timing.step}, after one of step ${before}`);
+    this.#timings.push(timing);
   }
 
   #addEvaluation(file: string, { record }: Line): void {

@@ -49,14 +49,26 @@ export class Entries {
     return entry;
   }
 
-  /** Of these numbers. @throws TroupeError `bad_run` */
+  /** Of these numbers. @throws TroupeError `bad_run`, also if the run was cut meanwhile */
   async entries(numbers: readonly number[]): Promise<EpisodeEntry[]> {
-    if (numbers.length === 0) return [];
+    const { generation } = this;
+    try {
+      return numbers.length === 0 ? [] : await this.#read(numbers);
+    } catch (error) {
+      await this.refresh();
+      if (this.generation === generation) throw error;
+      const problem = `${this.#followed.file} changed while it was read`;
+      throw new TroupeError("bad_run", `${problem}: the run was cut, as a resumed one is. Ask again.`);
+    }
+  }
+
+  async #read(numbers: readonly number[]): Promise<EpisodeEntry[]> {
     const { file } = this.#followed;
     await using handle = await fs.open(file).catch((cause: Error) => {
       throw new TroupeError("bad_run", `Cannot read ${file}: ${cause.message}.`, { cause });
     });
-    return Promise.all(
+    // Awaited here: what fails while the file is being closed would end the process.
+    return await Promise.all(
       numbers.map(async (at) => {
         const [start, end] = [this.#lines[at] ?? 0, this.#lines[at + 1] ?? 0];
         const { buffer } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);

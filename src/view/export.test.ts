@@ -59,7 +59,10 @@ it("has tokens per second of sampling, and what it has cost up to each step", as
   await writeHandMade(directory);
   const { metrics, timings } = layoutOf(directory);
   for (const [step, sampledTokens] of [300, 500].entries()) {
-    const record = { schema_version: 1, step: step + 1, stage: "reinforcement", rollout: { sampledTokens } };
+    const means = { success: 0, score: 0, turns: 1, flatGroups: 0 };
+    const rollout = { ...means, episodes: 1, groups: 0, roles: {}, promptTokens: 0, sampledTokens };
+    const place = { schema_version: 1, step: step + 1, stage: "reinforcement", stageStep: step + 1 };
+    const record = { ...place, policies: {}, rollout };
     await appendFile(metrics, `${JSON.stringify(record)}\n`);
   }
   const coach = { tokens: 900, dollars: 0.5 };

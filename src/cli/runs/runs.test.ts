@@ -95,10 +95,16 @@ it("tells runs of the same name apart by their folders", async () => {
 });
 
 it("compares a run that did not end by its last evaluation", async () => {
-  await fs.cp(folder("one"), path.join(root, "more", "part"), { recursive: true });
-  await fs.rm(path.join(root, "more", "part", "result.json"));
-  const { stdout } = await runs("compare", "one", path.join("more", "part"));
-  expect(stdout).toMatch(/^team after +(\S+ %.*?) {2,}\1, interrupted after step \d+$/m);
+  const [one, part] = [folder("one"), path.join(root, "more", "part")];
+  await fs.cp(one, part, { recursive: true });
+  const before = { schema_version: 1, moment: "before", team: "team", step: 0, tasks: 4, successes: 1 };
+  const rest = { low: 0, high: 1, score: 0, turns: 1, successByTurn: [], promptTokens: 1, sampledTokens: 1 };
+  const later = { ...before, moment: "during", step: 3, successes: 2 };
+  const lines = [before, later].map((row) => JSON.stringify({ ...row, success: row.successes / 4, ...rest }));
+  await fs.writeFile(path.join(part, "evaluations.jsonl"), `${lines.join("\n")}\n`);
+  const { stdout } = await runs("compare", "one", part);
+  expect(stdout).toMatch(/^team before .* 25\.0 % \(0\.0 to 100\.0\)$/m);
+  expect(stdout).toMatch(/^team after .* 50\.0 % \(0\.0 to 100\.0\), \w+ after step 3$/m);
 });
 
 describe("runs rm", () => {

@@ -4,6 +4,7 @@ import fs from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
 import { TroupeError } from "../../errors.ts";
 import { statOf } from "../../present.ts";
+import { openRegular } from "../../runs/regular.ts";
 import type { EpisodeEntry, PromptRecord } from "../../runs/episode-entries.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import type { Entries } from "../entries.ts";
@@ -68,7 +69,7 @@ export async function sumOfEpisode(run: string, [, end]: Entry["episode"]): Prom
 type OpenFile = fs.FileHandle | null;
 
 async function openFile(file: string): Promise<OpenFile> {
-  return (await statOf(file)) === null ? null : fs.open(file);
+  return (await statOf(file)) === null ? null : openRegular(file);
 }
 
 function damaged(file: string, { id }: Entry, cause: unknown): TroupeError {
