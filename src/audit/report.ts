@@ -65,7 +65,7 @@ export function agreementTable({ credits }: AuditedRun): AuditTable {
   });
   return {
     titles,
-    rows: [["a perfect credit", "", showNumber(ceilingOf(credits)), "1.00", "", "", ""], ...rows],
+    rows: [["a perfect credit", "", twoDecimals(ceilingOf(credits)), "1.00", "", "", ""], ...rows],
   };
 }
 
@@ -86,7 +86,7 @@ export function sliceTables({ credits }: AuditedRun): readonly AuditTable[] {
     const counts = ["decisions", ...shown.map(({ agreement }) => showCount(agreement.groups))];
     const ceilings = [
       "r of a perfect credit",
-      ...shown.map((slice) => showNumber(ceilingAt(credits, slice))),
+      ...shown.map((slice) => twoDecimals(ceilingAt(credits, slice))),
     ];
     return [{ titles: ["credit", ...shown.map(sliceName)], rows: [counts, ceilings, ...rows] }];
   });
@@ -126,14 +126,15 @@ function ofMostCandidates(
 
 function showEstimate(
   { value, interval }: { readonly value: number | null; readonly interval: Interval | null },
-  show: (value: number) => string = showNumber,
+  show: (value: number) => string = twoDecimals,
 ): string {
   if (value === null) return "–";
   return interval === null ? show(value) : `${show(value)} (${show(interval.low)} to ${show(interval.high)})`;
 }
 
-function showNumber(value: number | null): string {
-  return value === null ? "–" : value.toFixed(2).replace("-", "−");
+function twoDecimals(value: number | null): string {
+  // Rewards near the largest number have squares that are none.
+  return value === null || !Number.isFinite(value) ? "–" : value.toFixed(2).replace("-", "−");
 }
 
 // Sentences, for both pages.
@@ -289,7 +290,7 @@ function calibrationChart(name: string, bins: AgreementRecord["bins"]): Chart {
     x: credit,
     y: value,
     ...(interval === null ? {} : { interval }),
-    tip: `${candidates} candidates: credit ${showNumber(credit)}, value ${showNumber(value)}`,
+    tip: `${candidates} candidates: credit ${twoDecimals(credit)}, value ${twoDecimals(value)}`,
   }));
   return lineChart({
     spoken: `${name}: value against credit`,
