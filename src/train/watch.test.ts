@@ -117,7 +117,9 @@ const signs = (half: number, step = 3) =>
   );
 
 test("an evaluation is compared with the best one, beyond both intervals, in its own step", () => {
-  expect(signs(0.05)).toMatchObject([{ measure: "evaluation", best: 0.57, value: 0.02, action: "stop" }]);
+  expect(signs(0.05)).toMatchObject([
+    { measure: "evaluation", best: 0.57, value: 0.02, success: 0.5, action: "stop" },
+  ]);
   expect(signs(0.3)).toEqual([]);
   expect(signs(0.05, 2)).toEqual([]);
 });

@@ -49,7 +49,7 @@ function boundedSigns(watched: Watched): readonly Found[] {
   const { watch, metrics, since } = watched;
   const { window, limits } = watch;
   const recent = metrics.filter(({ step }) => step > since);
-  const success = mean(recent.slice(-window).map(({ rollout }) => rollout?.success ?? 0));
+  const success = recentSuccess(watched);
   const inWindow = ({ measure, values }: Series): Crossed | null => {
     const limit = limits?.[measure];
     if (limit === undefined || values.length < window) return null;
@@ -72,6 +72,12 @@ function boundedSigns(watched: Watched): readonly Found[] {
 }
 
 type Crossed = Pick<Sign, "value" | "replies" | "limit">;
+
+/** Of training, averaged over the window. */
+function recentSuccess({ watch: { window }, metrics, since }: Watched): number {
+  const recent = metrics.filter(({ step }) => step > since).slice(-window);
+  return mean(recent.map(({ rollout }) => rollout?.success ?? 0));
+}
 
 /** Of figures that `known` has cleared. */
 function meanOf(cleared: readonly (Figure | undefined)[]): number {
@@ -216,7 +222,8 @@ function errorBetween(one: Mean, other: Mean): number {
 }
 
 /** Of the last step's evaluation, if it made one: on the same tasks, its interval is below that of the best. */
-function evaluationSigns({ watch, metrics, evaluations, since }: Watched): readonly Found[] {
+function evaluationSigns(watched: Watched): readonly Found[] {
+  const { watch, metrics, evaluations, since } = watched;
   const limit = watch.limits?.evaluation;
   const [last, step] = [evaluations.at(-1), metrics.at(-1)?.step];
   if (limit?.drop === undefined || last === undefined || last.step !== step || step <= since) return [];
@@ -230,7 +237,7 @@ function evaluationSigns({ watch, metrics, evaluations, since }: Watched): reado
     measure: "evaluation",
     ...fall,
     limit: { kind: "drop", at },
-    success: fall.value,
+    success: recentSuccess(watched),
     action,
   } as const;
   return [{ sign, isOld: !isNews && fallBelow(best, before, at) !== null }];

@@ -112,3 +112,12 @@ it("calls chosen only what was chosen among several", () => {
   expect(choiceOf({ isChosen: true }, false)).toBe("chosen");
   expect(choiceOf({ isChosen: false }, false)).toBe("not chosen");
 });
+
+it("of a branched episode, what the team played is chosen", () => {
+  const view = handMadeView();
+  const nodes = view.nodes.map((node) => ({ ...node, kept: true }));
+  const chosenIn = (shown: typeof view) =>
+    candidatesIn(gridOf(shown)).flatMap(({ isChosen, action }) => (isChosen ? [action.id] : []));
+  expect(chosenIn({ ...view, nodes }).length).toBeGreaterThan(3);
+  expect(chosenIn({ ...view, nodes, branched: true })).toEqual(["/planner/0"]);
+});

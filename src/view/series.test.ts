@@ -143,6 +143,25 @@ it("a point of a long run is the mean of neighbouring steps, and says of how man
   ]);
 });
 
+it("a total of a long run is that of the last step of each point, and has no mean", () => {
+  const steps = Array.from({ length: 450 }, (_, index) => 1000 * (index + 1));
+  const [panel] = panelsOf([runOf(0, "a", { "rollout.sampledSoFar": steps })], settings);
+  expect(panel?.note).toBe("sampled in training so far");
+  const points = panel?.lines[0]?.points ?? [];
+  expect([points.length, points[0], points.at(-1)]).toEqual([150, { x: 3, y: 3000 }, { x: 450, y: 450_000 }]);
+});
+
+it("an interval over seeds goes as far as the figure can", () => {
+  const panels = (column: string) =>
+    panelsOf([runOf(0, "a", { [column]: [0] }), runOf(1, "a", { [column]: [0.9] })], settings).flatMap(
+      ({ lines }) => lines[0]?.points[0]?.interval ?? [],
+    );
+  expect(panels("rollout.roles.planner.truncated")).toEqual([{ low: 0, high: 1 }]);
+  const [influence] = panels("rollout.roles.planner.influence");
+  expect([influence?.low, (influence?.high ?? 0) > 1]).toEqual([0, true]);
+  expect(panels("rollout.roles.planner.team")[0]?.low).toBeLessThan(0);
+});
+
 it("shows tokens per second as such, and beside it the seconds", () => {
   const { line, curves } = runOf(0, "a", { "rollout.turns": [null, null] });
   const timed: Curves = {

@@ -1,5 +1,6 @@
 /** An episode as a grid: turns down, roles across, and in each cell every candidate that was sampled there, by state. */
 import { toVisible } from "../../format.ts";
+import { isOnLine } from "../../rollout/line.ts";
 import type { ActionLine, EdgeView, EpisodeView } from "../api.ts";
 
 export interface Row {
@@ -30,11 +31,13 @@ export interface Candidate {
   readonly isChosen: boolean;
 }
 
-export function gridOf({ roles, nodes, actions }: EpisodeView): Row[] {
+export function gridOf({ roles, nodes, actions, branched }: EpisodeView): Row[] {
   const edges = new Map<string, { readonly edge: EdgeView; readonly isKept: boolean }[]>();
-  for (const { actions: joint, kept } of nodes)
-    for (const edge of joint)
-      edges.set(edge.action, [...(edges.get(edge.action) ?? []), { edge, isKept: kept }]);
+  for (const { id, actions: joint, kept } of nodes) {
+    // Of a branched episode the team played the first trajectory: the others only say what its actions are worth.
+    const isKept = kept && (branched !== true || isOnLine(id));
+    for (const edge of joint) edges.set(edge.action, [...(edges.get(edge.action) ?? []), { edge, isKept }]);
+  }
   const order = new Map(nodes.map(({ id }, index) => [id, index]));
   const all = Object.values(actions);
   const turns = [...new Set(all.map(({ turn }) => turn))].toSorted((one, other) => one - other);

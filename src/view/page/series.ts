@@ -22,6 +22,10 @@ interface Kind {
   readonly of: RegExp;
   readonly note?: string;
   readonly isShare?: true;
+  /** It may be below zero. */
+  readonly isSigned?: true;
+  /** Of all steps so far: neighbours are no average. */
+  readonly isTotal?: true;
 }
 
 /** A figure of each role in the records of steps. Terms of its local reward, which anybody may name, are none. */
@@ -36,13 +40,13 @@ export const kinds: readonly Kind[] = [
     isShare: true,
     note: "share of kept trajectories",
   },
-  { title: "Team reward", of: ofRole("team") },
-  { title: "Local reward", of: ofRole("local") },
+  { title: "Team reward", of: ofRole("team"), isSigned: true },
+  { title: "Local reward", of: ofRole("local"), isSigned: true },
   { title: "Entropy of roles", of: ofRole("entropy"), note: "nats per token" },
   { title: "Entropy of policies", of: /^policies\.(.+)\.entropy$/, note: "nats per token" },
   { title: "KL to the sampling policy", of: /^policies\.(.+)\.kl$/, note: "nats per token" },
   { title: "KL to the reference", of: /^policies\.(.+)\.referenceKl$/, note: "nats per token" },
-  { title: "Clipped tokens", of: /^policies\.(.+)\.clipShare$/, note: "share of tokens" },
+  { title: "Clipped tokens", of: /^policies\.(.+)\.clipShare$/, isShare: true, note: "share of tokens" },
   { title: "Zero-variance groups", of: /^rollout\.flatGroups()$/, isShare: true, note: "share of groups" },
   {
     title: "Zero-variance groups of roles",
@@ -54,15 +58,30 @@ export const kinds: readonly Kind[] = [
   { title: "Spread of advantages", of: ofRole("advantageSpread") },
   { title: "Gradient norm", of: /^policies\.(.+)\.gradientNorm$/, note: "before clipping" },
   { title: "Length", of: ofRole("length"), note: "tokens per action" },
-  { title: "Truncated replies", of: ofRole("truncated"), note: "share of actions" },
+  { title: "Truncated replies", of: ofRole("truncated"), isShare: true, note: "share of actions" },
   { title: "Turns", of: /^rollout\.turns()$/ },
   { title: "Influence", of: ofRole("influence"), note: "nats per token of the next role's replies" },
   { title: "Tokens per second", of: /^tokensPerSecond()$/, note: "while sampling" },
   { title: "Seconds per step", of: /^seconds()$/ },
-  { title: "Cost: hours", of: /^hours()$/, note: "so far, with evaluations" },
-  { title: "Cost: tokens", of: /^rollout\.sampledSoFar()$/, note: "sampled in training so far" },
-  { title: "Cost: tokens of the coach", of: /^coachTokens()$/, note: "so far, with evaluations" },
-  { title: "Cost: dollars of the coach", of: /^coachDollars()$/, note: "so far, at list prices" },
+  { title: "Cost: hours", of: /^hours()$/, isTotal: true, note: "so far, with evaluations" },
+  {
+    title: "Cost: tokens",
+    of: /^rollout\.sampledSoFar()$/,
+    isTotal: true,
+    note: "sampled in training so far",
+  },
+  {
+    title: "Cost: tokens of the coach",
+    of: /^coachTokens()$/,
+    isTotal: true,
+    note: "so far, with evaluations",
+  },
+  {
+    title: "Cost: dollars of the coach",
+    of: /^coachDollars()$/,
+    isTotal: true,
+    note: "so far, at list prices",
+  },
 ];
 
 export interface Shown {
@@ -83,23 +102,22 @@ export function panelsOf(runs: readonly Shown[], settings: Settings): Panel[] {
   const evaluated = [...new Set(runs.flatMap(({ curves }) => curves.evaluations.map(({ team }) => team)))];
   const success: Panel[] = chartsOf("Success", groups, evaluated, (run, team) =>
     evaluations(run, team, settings),
-  ).map((panel) => ({
-    ...panel,
-    isShare: true,
-    note: `${tasksIn(runs)}held-out, 95 % interval`,
-  }));
-  const figures = kinds.flatMap(({ title, of, note, isShare = false }): Panel[] => {
+  ).map((panel) => inRange({ ...panel, isShare: true, note: `${tasksIn(runs)}held-out, 95 % interval` }));
+  const figures = kinds.flatMap(({ title, of, note, isShare = false, isSigned, isTotal }): Panel[] => {
     const matching = columns.filter((name) => of.test(name));
     const named = new Map(matching.map((name) => [of.exec(name)?.[1] ?? "", name]));
-    const charts = chartsOf(title, groups, [...named.keys()], (run, part) =>
-      figuresOf(run, named.get(part) ?? "", settings),
+    const charts = chartsOf(
+      title,
+      groups,
+      [...named.keys()],
+      (run, part) => figuresOf(run, named.get(part) ?? "", settings),
+      isTotal,
     );
-    return charts.map((panel) => ({ ...panel, isShare, ...(note === undefined ? {} : { note }) }));
+    return charts.map((panel) =>
+      inRange({ ...panel, isShare, ...(note === undefined ? {} : { note }) }, isSigned),
+    );
   });
-  return [...success, ...figures]
-    .filter(({ lines }) => lines.length > 0)
-    .map(inRange)
-    .map(withSteps);
+  return [...success, ...figures].filter(({ lines }) => lines.length > 0).map(withSteps);
 }
 
 /** Evaluations of a team are of the same tasks: `100 tasks, `. Empty: those of teams or runs differ. */
@@ -110,9 +128,14 @@ function tasksIn(runs: readonly Shown[]): string {
   return tasks === undefined || others.length > 0 ? "" : `${tasks} tasks, `;
 }
 
-/** The interval of a mean of few shares may reach beyond what a share can be. */
-function inRange(panel: Panel): Panel {
-  if (!panel.isShare) return panel;
+/** The interval of a mean over few seeds may reach beyond what the figure can be. */
+function inRange(panel: Panel, isSigned = false): Panel {
+  if (isSigned) return panel;
+  const most = panel.isShare ? 1 : Infinity;
+  const within = ({ interval, ...point }: Point): Point =>
+    interval === undefined
+      ? point
+      : { ...point, interval: { low: Math.max(0, interval.low), high: Math.min(most, interval.high) } };
   return { ...panel, lines: panel.lines.map((line) => ({ ...line, points: line.points.map(within) })) };
 }
 
@@ -125,11 +148,6 @@ function withSteps(panel: Panel): Panel {
 }
 
 type Group = { readonly name: string; readonly runs: readonly Shown[] };
-
-function within({ interval, ...point }: Point): Point {
-  if (interval === undefined) return point;
-  return { ...point, interval: { low: Math.max(0, interval.low), high: Math.min(1, interval.high) } };
-}
 
 function groupsOf(runs: readonly Shown[], isMean: boolean): Group[] {
   if (!isMean) return runs.map((run) => ({ name: run.line.run, runs: [run] }));
@@ -145,13 +163,16 @@ function chartsOf(
   groups: readonly Group[],
   parts: readonly string[],
   pointsOf: (run: Shown, part: string) => readonly Point[],
+  isTotal = false,
 ): Omit<Panel, "isShare">[] {
   const lineOf = (name: string, group: Group, part: string) => {
     const own = group.runs.map((run) => pointsOf(run, part)).filter((each) => each.length > 0);
     const points = averaged(own);
     const all = group.runs.length;
     const shown = own.length === all ? name : `${name} (${own.length} have it)`;
-    return points.length === 0 ? [] : [{ name: shown, points: thinned(points), steps: stepsOf(points) }];
+    return points.length === 0
+      ? []
+      : [{ name: shown, points: thinned(points, isTotal), steps: isTotal ? 1 : stepsOf(points) }];
   };
   const [only] = groups;
   if (only !== undefined && groups.length === 1 && only.runs.length === 1)
@@ -210,9 +231,11 @@ function stepsOf({ length }: readonly Point[]): number {
   return Math.max(1, Math.ceil(length / mostPoints));
 }
 
-function thinned(points: readonly Point[]): Point[] {
+/** @param isTotal the last of the neighbours stands for them, not their mean */
+function thinned(points: readonly Point[], isTotal: boolean): Point[] {
   const size = stepsOf(points);
   if (size === 1) return [...points];
+  if (isTotal) return points.filter((_, index) => (index + 1) % size === 0 || index === points.length - 1);
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
     const part = points.slice(index * size, (index + 1) * size);
     const bounds = part.flatMap(({ interval }) => interval ?? []);
