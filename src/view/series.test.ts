@@ -151,15 +151,17 @@ it("a total of a long run is that of the last step of each point, and has no mea
   expect([points.length, points[0], points.at(-1)]).toEqual([150, { x: 3, y: 3000 }, { x: 450, y: 450_000 }]);
 });
 
+/** Over two seeds with the figures 0 and 0.9. */
+function intervalsOf(column: string) {
+  const runs = [0, 0.9].map((value, index) => runOf(index, "a", { [column]: [value] }));
+  return panelsOf(runs, settings).flatMap(({ lines }) => lines[0]?.points[0]?.interval ?? []);
+}
+
 it("an interval over seeds goes as far as the figure can", () => {
-  const panels = (column: string) =>
-    panelsOf([runOf(0, "a", { [column]: [0] }), runOf(1, "a", { [column]: [0.9] })], settings).flatMap(
-      ({ lines }) => lines[0]?.points[0]?.interval ?? [],
-    );
-  expect(panels("rollout.roles.planner.truncated")).toEqual([{ low: 0, high: 1 }]);
-  const [influence] = panels("rollout.roles.planner.influence");
+  expect(intervalsOf("rollout.roles.planner.truncated")).toEqual([{ low: 0, high: 1 }]);
+  const [influence] = intervalsOf("rollout.roles.planner.influence");
   expect([influence?.low, (influence?.high ?? 0) > 1]).toEqual([0, true]);
-  expect(panels("rollout.roles.planner.team")[0]?.low).toBeLessThan(0);
+  expect(intervalsOf("rollout.roles.planner.team")[0]?.low).toBeLessThan(0);
 });
 
 it("shows tokens per second as such, and beside it the seconds", () => {
