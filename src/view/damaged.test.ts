@@ -25,7 +25,7 @@ async function changeLine(file: string, number: number, change: (line: string) =
 }
 
 describe("the index of episodes", () => {
-  it("has a line that is invalid: it is named, and nothing else goes wrong", async () => {
+  it("has an invalid line: the error names it, and the other lines are read", async () => {
     const { directory, episodeIndex } = await written("invalid");
     await changeLine(episodeIndex, 9, (line) => line.replace(/"score":[^,]+/, '"score":null'));
     const entries = new Entries(directory);
@@ -34,7 +34,7 @@ describe("the index of episodes", () => {
     expect(await entries.entries(all.slice(10))).toHaveLength(30);
   });
 
-  it("was cut and extended while it was read: whoever asks is told to ask again", async () => {
+  it("was cut and extended during a read: the error says to try again", async () => {
     const { directory } = await written("cut");
     const entries = new Entries(directory);
     await entries.refresh();

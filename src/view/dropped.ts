@@ -46,12 +46,13 @@ export function reasonsDropped({ episode, credit }: Trained): ReadonlyMap<string
   return why;
 }
 
+function isComparedAndFlat(own: readonly ActionCredit[]): boolean {
+  const known = own.flatMap((one) => one.return ?? []);
+  return known.length > 1 && isFlat(known);
+}
+
 /** The groups of several actions which all earned the same. */
 function flatGroups(credit: readonly ActionCredit[]): ReadonlySet<string> {
   const groups = [...Map.groupBy(credit, ({ group }) => group)];
-  return new Set(
-    groups
-      .filter(([, own]) => own.length > 1 && isFlat(own.flatMap((one) => one.return ?? [])))
-      .map(([group]) => group),
-  );
+  return new Set(groups.filter(([, own]) => isComparedAndFlat(own)).map(([group]) => group));
 }

@@ -58,7 +58,10 @@ export class Entries {
       await this.refresh();
       if (this.generation === generation) throw error;
       const problem = `${this.#followed.file} changed while it was read`;
-      throw new TroupeError("bad_run", `${problem}: the run was cut, as a resumed one is. Ask again.`);
+      throw new TroupeError(
+        "bad_run",
+        `${problem}: the run was cut, as it is when it is resumed. Try again.`,
+      );
     }
   }
 
