@@ -61,7 +61,6 @@ export interface Interval {
 export interface RunPage extends RunLine {
   /** Of the trained team, in the order in which they act. */
   readonly roles: readonly string[];
-  readonly policies: readonly string[];
   readonly hasJudge: boolean;
   /** Names of the teams that were evaluated. */
   readonly teams: readonly string[];

@@ -94,7 +94,6 @@ export class ViewedRun {
     return {
       ...line,
       roles: rolesIn(parts),
-      policies: Object.keys(parts.policies ?? {}),
       hasJudge: parts.judge !== undefined,
       teams: [...new Set(this.#curves.evaluations.map(({ team }) => team))],
       recipeText: text,

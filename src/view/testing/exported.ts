@@ -165,7 +165,6 @@ export function hostileExport(): Export {
   const page = (of: RunLine): RunPage => ({
     ...of,
     roles,
-    policies: ["shared"],
     hasJudge: true,
     teams: ["team", hostile],
     recipeText: hostile,
