@@ -228,7 +228,7 @@ function evaluationSigns(watched: Watched): readonly Found[] {
   const [last, step] = [evaluations.at(-1), metrics.at(-1)?.step];
   if (limit?.drop === undefined || last === undefined || last.step !== step || step <= since) return [];
   const { drop: at, action } = limit;
-  const best = bestOf(evaluations) ?? last;
+  const best = bestOf(evaluations.filter((one) => areComparable(one, last))) ?? last;
   const fall = fallBelow(best, last, at);
   if (fall === null) return [];
   const before = evaluations.at(-2);
@@ -241,6 +241,12 @@ function evaluationSigns(watched: Watched): readonly Found[] {
     action,
   } as const;
   return [{ sign, isOld: !isNews && fallBelow(best, before, at) !== null }];
+}
+
+/** Not so: they have different numbers of tasks, and the larger does not say which of them it solved. */
+function areComparable(one: Evaluation, other: Evaluation): boolean {
+  const tasks = Math.min(one.tasks, other.tasks);
+  return onFirstTasks(one, tasks) !== null && onFirstTasks(other, tasks) !== null;
 }
 
 /** Null: it has not fallen by this share, its intervals leave room for chance, or they have no tasks to compare. */
