@@ -160,11 +160,10 @@ test("evaluations are compared on the tasks that both have", () => {
   ).toEqual([]);
 });
 
+const unmarked = (step: number, tasks: number, success: number) =>
+  ({ ...evaluation(step, success, 0.05), tasks }) as Evaluation;
+
 test("an evaluation that does not say which tasks it solved is compared with those of as many tasks", () => {
-  const unmarked = (step: number, tasks: number, success: number) => ({
-    ...evaluation(step, success, 0.05),
-    tasks,
-  });
   const evaluations = [unmarked(0, 160, 0.9), unmarked(1, 40, 0.8), unmarked(3, 40, 0.1)];
   const limits = { evaluation: { drop: 0.5, action: "stop" } };
   expect(signsIn(watched(limits, entropies(1, 1, 1), { evaluations }))).toMatchObject([
