@@ -113,7 +113,7 @@ void Adapter::backward(const Product& p, const float* dy, ptrdiff_t dy_stride, f
   if (width == 0 || p.rows == 0) return;
   const size_t at = index(p.layer, p.site);
   const int in = model.shape.input[static_cast<int>(p.site)];
-  float* gradient = parameters.gradient();
+  float* gradient = parameters.gradient(machine.shard);
   const auto& targets = targets_[static_cast<int>(p.site)];
   for (size_t t = 0; t < targets.size(); t++) {
     const float* d_target = dy + targets[t]->offset;

@@ -261,7 +261,7 @@ void backward_layers(const Machine& machine, Model& model, const RowBatch& batch
   prepare(scratch, model, batch, activations);
   bool own = false;
   for (const Segment& segment : batch.segments) own = own || !segment.adapter;
-  const Pass pass{machine, model, batch, activations, scratch, own ? model.parameters.gradient() : nullptr};
+  const Pass pass{machine, model, batch, activations, scratch, own ? model.parameters.gradient(machine.shard) : nullptr};
   for (int layer = model.config.layers - 1; layer >= 0; layer--) {
     if (activations.recomputes()) recompute_layer(machine, model, batch, activations, layer, again);
     mlp_backward(pass, layer);

@@ -84,20 +84,26 @@ size_t piece_rows(const Piece& piece) {
   return rows;
 }
 
+std::vector<Piece> cut_pieces(const std::vector<Piece>& data, size_t rows) {
+  std::vector<Piece> pieces;
+  for (const Piece& whole : data) {
+    for (const Piece& piece : cut(whole, rows)) pieces.push_back(piece);
+  }
+  return pieces;
+}
+
 std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size_t rows) {
   std::vector<std::vector<Piece>> chunks;
   size_t used = 0;
-  for (const Piece& whole : data) {
-    for (const Piece& piece : cut(whole, rows)) {
-      const size_t more = piece_rows(piece);
-      const bool other_model = !chunks.empty() && chunks.back().back().policy.model != piece.policy.model;
-      if (chunks.empty() || used + more > rows || other_model) {
-        chunks.emplace_back();
-        used = 0;
-      }
-      chunks.back().push_back(piece);
-      used += more;
+  for (const Piece& piece : cut_pieces(data, rows)) {
+    const size_t more = piece_rows(piece);
+    const bool other_model = !chunks.empty() && chunks.back().back().policy.model != piece.policy.model;
+    if (chunks.empty() || used + more > rows || other_model) {
+      chunks.emplace_back();
+      used = 0;
     }
+    chunks.back().push_back(piece);
+    used += more;
   }
   return chunks;
 }

@@ -248,7 +248,7 @@ size_t Engine::predict_bytes(const WorkSize& work) const {
     for (const auto& [other, adapter] : state_->adapters) {
       if (&adapter->model == model.get()) adapters.push_back(adapter.get());
     }
-    training += bytes_of_training(*model, adapters, adapters.empty());
+    training += bytes_of_training(state_->machine, *model, adapters, adapters.empty(), work);
     batch = std::max(batch, bytes_of_batch(state_->machine, *model, adapters, work));
     sampling = std::max(sampling, bytes_of_sampling(state_->machine, *model, work, state_->sampler.cache_limit()));
   }

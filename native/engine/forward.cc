@@ -178,8 +178,7 @@ void forward_layers(const Machine& machine, Model& model, const RowBatch& batch,
                     const Attend& attend) {
   if (batch.rows() == 0) return;
   const Pass pass{machine, model, batch, activations};
-  const int positions = 1 + *std::max_element(batch.positions.begin(), batch.positions.end());
-  for (size_t i = 0; i < model.ropes.size(); i++) model.ropes[i].ensure(positions, model.config.ropes[i]);
+  model.prepare_positions(1 + *std::max_element(batch.positions.begin(), batch.positions.end()));
   embed(pass, activations.input(0));
   for (int layer = 0; layer < model.config.layers; layer++) {
     attention_half(pass, layer, attend);

@@ -54,7 +54,7 @@ void backward_final_norm(const Machine& machine, Model& model, const TrainingBat
   std::memset(d_stream, 0, static_cast<size_t>(batch.kept_rows()) * model.config.hidden * sizeof(float));
   norm_rows_backward(machine,
                      {norm.d_normed, norm.stream, model.norm(model.final_norm), norm.inverse_rms, d_stream,
-                      own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
+                      own ? model.parameters.gradient(machine.shard) + model.final_norm : nullptr, model.config.hidden},
                      batch.kept_segments, thread_sums);
 }
 
@@ -151,7 +151,7 @@ void LossHead::backward_chunk(const Machine& machine, Model& model, const Traini
     if (segment.adapter || begin >= end) continue;
     machine.weight_gradient(logits_.data() + static_cast<size_t>(begin - chunk.first) * vocab, vocab,
                             normed_.data() + static_cast<size_t>(begin) * hidden, hidden, end - begin, vocab, hidden,
-                            model.parameters.gradient() + model.head);
+                            model.parameters.gradient(machine.shard) + model.head);
   }
 }
 

@@ -8,6 +8,7 @@ struct Machine {
   const Kernels& kernels;
   ThreadPool& pool;
   Precision precision;
+  int shard = 0;  // of the data, when several are computed at once: whose gradients are added to
 
   // Whether keys and values are rounded to bfloat16, in sampling and in training, and cached as such.
   bool narrow_keys() const { return precision == Precision::bfloat16 && kernels.bfloat16; }

@@ -37,10 +37,14 @@ size_t logit_bytes(const ModelConfig& config, size_t rows) {
 
 }  // namespace
 
-size_t bytes_of_training(const Model& model, const std::vector<const Adapter*>& adapters, bool is_policy) {
+size_t bytes_of_training(const Machine& machine, const Model& model, const std::vector<const Adapter*>& adapters,
+                         bool is_policy, const WorkSize& work) {
+  const int shards = shards_of(machine, model, work.tokens);
   size_t total = model.unpacked_bytes();
-  if (is_policy) total += model.parameters.missing_bytes();
-  for (const Adapter* adapter : adapters) total += adapter->parameters.missing_bytes() + adapter->unpacked_bytes();
+  if (is_policy) total += model.parameters.missing_bytes(shards);
+  for (const Adapter* adapter : adapters) {
+    total += adapter->parameters.missing_bytes(shards) + adapter->unpacked_bytes();
+  }
   return total;
 }
 
@@ -48,7 +52,9 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
                       const WorkSize& work) {
   const ModelConfig& config = model.config;
   const Shape& shape = model.shape;
-  const size_t hidden = config.hidden, rows = std::max(work.longest, std::min(work.tokens, chunk_rows(model, true)));
+  const size_t shards = shards_of(machine, model, work.tokens);
+  const size_t chunk = shards > 1 ? shard_rows : chunk_rows(model, true);
+  const size_t hidden = config.hidden, rows = std::max(work.longest, std::min(work.tokens / shards, chunk));
   const bool all = kept_of_layers(model, static_cast<int>(rows), true) == Keep::all;
   size_t layer = layer_floats(model) + hidden + config.heads, low = 0;
   for (int site = 0; site < site_count; site++) {
@@ -62,7 +68,8 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
   const size_t floats = (all ? config.layers : 1) * layer + streams + backward;
   const double with_loss = static_cast<double>(work.tokens - work.prompts) / std::max<size_t>(1, work.tokens);
   const size_t losses = static_cast<size_t>(rows * with_loss);
-  return (rows * floats + head_gradient_floats(config, rows) + losses * 2 * hidden) * sizeof(float) + logit_bytes(config, losses) +
+  const size_t gradients = head_gradient_floats(config, rows) + losses * 2 * hidden;
+  return shards * ((rows * floats + gradients) * sizeof(float) + logit_bytes(config, losses)) +
          attention_bytes(machine, model, static_cast<int>(work.longest), static_cast<int>(work.longest));
 }
 

@@ -5,7 +5,8 @@
 namespace troupe {
 
 // Bytes of gradients, moments and packed copies that the policies do not have yet. A model with adapters is their base.
-size_t bytes_of_training(const Model& model, const std::vector<const Adapter*>& adapters, bool is_policy);
+size_t bytes_of_training(const Machine& machine, const Model& model, const std::vector<const Adapter*>& adapters,
+                         bool is_policy, const WorkSize& work);
 
 // Bytes of activations, logits and their gradients while a batch is trained on.
 size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vector<const Adapter*>& adapters,

@@ -257,6 +257,10 @@ void Model::embed(int32_t token, const Machine& machine, float* to) const {
   }
 }
 
+void Model::prepare_positions(int count) {
+  for (size_t i = 0; i < ropes.size(); i++) ropes[i].ensure(count, config.ropes[i]);
+}
+
 size_t Model::parameter_count() const {
   size_t total = parameters.size();
   for (const FrozenMatrix& matrix : matrices_) total += matrix.size();

@@ -86,6 +86,8 @@ class Model {
   // The input of the first layer for a token, [hidden].
   void embed(int32_t token, const Machine& machine, float* to) const;
   size_t parameter_count() const;
+  // Computes the angles of positions below `count`; forward passes read them.
+  void prepare_positions(int count);
   // Repacks if the weights changed since the last time.
   void pack_forward(const Machine& machine);
   void pack_backward(const Machine& machine);

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "rows.h"
+
 namespace troupe {
 
 uint64_t Parameters::new_version() {
@@ -41,6 +43,28 @@ float* Parameters::values(TensorKind kind) {
   return buffer.data();
 }
 
+void Parameters::prepare_shards(int shards) {
+  gradient();
+  if (static_cast<int>(shards_.size()) < shards - 1) shards_.resize(shards - 1);
+  for (AlignedBuffer<float>& shard : shards_) {
+    if (shard.size() != size_) shard.resize(size_);
+  }
+}
+
+void Parameters::add_shards(const Machine& machine) {
+  parallel_rows(machine.pool, static_cast<int>(size_), row_grain(1), [&](int begin, int end, int) {
+    for (AlignedBuffer<float>& shard : shards_) {
+      machine.kernels.add(gradient() + begin, shard.data() + begin, end - begin);
+      std::fill(shard.data() + begin, shard.data() + end, 0.0f);
+    }
+  });
+}
+
+void Parameters::zero_gradient() {
+  values_[1].zero();
+  for (AlignedBuffer<float>& shard : shards_) shard.zero();
+}
+
 const float* Parameters::existing(TensorKind kind) const {
   const AlignedBuffer<float>& buffer = values_[static_cast<int>(kind)];
   return buffer.size() ? buffer.data() : nullptr;
@@ -49,11 +73,13 @@ const float* Parameters::existing(TensorKind kind) const {
 size_t Parameters::bytes() const {
   size_t total = 0;
   for (const AlignedBuffer<float>& buffer : values_) total += buffer.size() * sizeof(float);
+  for (const AlignedBuffer<float>& shard : shards_) total += shard.size() * sizeof(float);
   return total;
 }
 
-size_t Parameters::missing_bytes() const {
+size_t Parameters::missing_bytes(int shards) const {
   size_t total = 0;
+  for (int shard = static_cast<int>(shards_.size()); shard < shards - 1; shard++) total += size_ * sizeof(float);
   for (const AlignedBuffer<float>& buffer : values_) total += buffer.size() == size_ ? 0 : size_ * sizeof(float);
   return total;
 }

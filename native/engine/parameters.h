@@ -8,6 +8,7 @@
 
 #include "../kernels/aligned.h"
 #include "engine.h"
+#include "machine.h"
 
 namespace troupe {
 
@@ -31,15 +32,19 @@ class Parameters {
 
   const float* weights() const { return values_[0].data(); }
   float* weights() { return values_[0].data(); }
-  float* gradient() { return values(TensorKind::gradient); }
+  // What a shard of the data adds to (trainer.h). `prepare_shards` allocates those after the first; `add_shards` adds them
+  // to the first, in order, and empties them.
+  float* gradient(int shard = 0) { return shard == 0 ? values(TensorKind::gradient) : shards_[shard - 1].data(); }
+  void prepare_shards(int shards);
+  void add_shards(const Machine& machine);
   // Allocates gradient or moments on first use; they start at zero.
   float* values(TensorKind kind);
   // Null if that kind was never used; it then reads as zeros.
   const float* existing(TensorKind kind) const;
-  void zero_gradient() { values_[1].zero(); }
+  void zero_gradient();
   size_t bytes() const;
-  // Of the gradient and moments that are not allocated yet.
-  size_t missing_bytes() const;
+  // Of the gradients of `shards` and moments that are not allocated yet.
+  size_t missing_bytes(int shards) const;
 
   int64_t steps = 0;     // AdamW's t
   // Of the weights: no two policies ever have the same one, and no policy has one twice. What was computed from weights,
@@ -54,6 +59,7 @@ class Parameters {
   std::vector<TensorView> views_;
   std::unordered_map<std::string, size_t> index_;
   AlignedBuffer<float> values_[4];  // by TensorKind
+  std::vector<AlignedBuffer<float>> shards_;
 };
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 #include "trainer.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace troupe {
 
@@ -8,6 +9,14 @@ size_t chunk_rows(const Model& model, bool backward) {
   constexpr size_t floats = size_t{1} << 27, most = 1024;
   if (!backward) return most;
   return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, most);
+}
+
+int shards_of(const Machine& machine, const Model& model, size_t rows) {
+  // Half a gigabyte of gradients, and enough rows for efficient products.
+  constexpr size_t most_gradients = size_t{1} << 27, fewest_rows = 64;
+  const size_t threads = machine.pool.threads();
+  const bool fits = model.parameter_count() * threads <= most_gradients;
+  return fits && rows >= threads * fewest_rows ? static_cast<int>(threads) : 1;
 }
 
 Keep kept_of_layers(const Model& model, int rows, bool backward) {
@@ -61,14 +70,9 @@ void zero_gradients(const std::vector<Policy>& policies) {
 
 }  // namespace
 
-void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result) {
+void ChunkRunner::run(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result) {
   Model& model = *chunk.front().policy.model;
   const bool backward = loss != nullptr;
-  model.pack_forward(machine_);
-  if (backward) model.pack_backward(machine_);
-  for (const Piece& piece : chunk) {
-    if (piece.policy.adapter) piece.policy.adapter->pack(machine_);
-  }
   fill(batch_, chunk);
   activations_.prepare(model, batch_, kept_of_layers(model, batch_.rows(), backward));
   GroupAttention attention(machine_, model, batch_.groups, batch_.continuations, batch_.rows());
@@ -88,19 +92,105 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
                   });
 }
 
+size_t ChunkRunner::bytes() const {
+  return activations_.bytes() + scratch_.bytes() + head_.bytes() + value_head_.bytes();
+}
+
+namespace {
+
+// Packs the policies and computes the angles of all positions, so that shards find them.
+void prepare(const Machine& machine, const std::vector<Piece>& pieces, bool backward) {
+  Model& model = *pieces.front().policy.model;
+  model.pack_forward(machine);
+  if (backward) model.pack_backward(machine);
+  size_t positions = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.policy.adapter) piece.policy.adapter->pack(machine);
+    for (const Continuation& continuation : piece.datum->continuations) {
+      positions = std::max(positions, piece.datum->prompt.size() + continuation.tokens.size());
+    }
+  }
+  model.prepare_positions(static_cast<int>(positions));
+}
+
+// The pieces of each shard, in their order. The largest are placed first, each where the fewest rows are. One shard, if
+// the longest would keep the other threads waiting.
+std::vector<std::vector<Piece>> divide(const std::vector<Piece>& pieces, int shards) {
+  if (shards == 1) return {pieces};
+  std::vector<size_t> order(pieces.size()), rows(shards), place(pieces.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return piece_rows(pieces[a]) > piece_rows(pieces[b]); });
+  for (size_t i : order) {
+    place[i] = std::min_element(rows.begin(), rows.end()) - rows.begin();
+    rows[place[i]] += piece_rows(pieces[i]);
+  }
+  const size_t total = std::accumulate(rows.begin(), rows.end(), size_t{0});
+  if (*std::max_element(rows.begin(), rows.end()) * shards > total + total / 4) return {pieces};
+  std::vector<std::vector<Piece>> parts(shards);
+  for (size_t i = 0; i < pieces.size(); i++) parts[place[i]].push_back(pieces[i]);
+  return parts;
+}
+
+void add_sums(const LossResult& from, LossResult& to) {
+  to.loss += from.loss;
+  to.tokens += from.tokens;
+  to.entropy += from.entropy;
+  to.kl += from.kl;
+  to.reference_kl += from.reference_kl;
+  to.clipped += from.clipped;
+}
+
+}  // namespace
+
+void Trainer::run_shards(const std::vector<Piece>& pieces, const std::vector<std::vector<Piece>>& parts,
+                         const Loss* loss, LossResult& result, const std::function<void()>& check) {
+  const int shards = static_cast<int>(parts.size());
+  while (static_cast<int>(shards_.size()) < shards) {
+    shards_.push_back(std::make_unique<Shard>(machine_, static_cast<int>(shards_.size())));
+  }
+  if (loss) {
+    for (const Piece& piece : pieces) piece.policy.parameters().prepare_shards(shards);
+  }
+  machine_.pool.parallel(shards, 1, [&](int begin, int end, int) {
+    for (int i = begin; i < end; i++) {
+      Shard& shard = *shards_[i];
+      shard.sums = {};
+      for (const std::vector<Piece>& chunk : plan_chunks(parts[i], shard_rows)) {
+        check();
+        shard.runner.run(chunk, loss, shard.sums);
+      }
+    }
+  });
+  for (const std::unique_ptr<Shard>& shard : shards_) add_sums(shard->sums, result);
+  if (!loss) return;
+  for (size_t i = 0; i < pieces.size(); i++) {
+    if (i == 0 || !(pieces[i].policy == pieces[i - 1].policy)) pieces[i].policy.parameters().add_shards(machine_);
+  }
+}
+
 LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss, int top,
                         const std::atomic<bool>& cancel) {
   LossResult result;
   result.top = top;
+  const auto check = [&] {
+    if (cancel.load()) throw EngineError("cancelled", std::string(loss ? "forward_backward" : "forward") + " cancelled");
+  };
   const std::vector<Piece> pieces = sort_by_policy(data, policies, result);
   for (size_t begin = 0; begin < pieces.size();) {
     const Policy& first = pieces[begin].policy;
-    size_t end = begin;
-    while (end < pieces.size() && together(pieces[end].policy, first)) end++;
+    size_t end = begin, rows = 0;
+    for (; end < pieces.size() && together(pieces[end].policy, first); end++) rows += piece_rows(pieces[end]);
     const std::vector<Piece> of_model(pieces.begin() + begin, pieces.begin() + end);
-    for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*first.model, loss != nullptr))) {
-      if (cancel.load()) throw EngineError("cancelled", std::string(loss ? "forward_backward" : "forward") + " cancelled");
-      run_chunk(chunk, loss, result);
+    prepare(machine_, of_model, loss != nullptr);
+    const auto parts = divide(cut_pieces(of_model, shard_rows), shards_of(machine_, *first.model, rows));
+    if (parts.size() > 1) {
+      run_shards(of_model, parts, loss, result, check);
+    } else {
+      for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*first.model, loss != nullptr))) {
+        check();
+        whole_.run(chunk, loss, result);
+      }
     }
     begin = end;
   }
@@ -126,8 +216,10 @@ LossResult Trainer::forward_backward(const std::vector<Datum>& data, const std::
   }
 }
 
-size_t Trainer::bytes() const { 
-  return activations_.bytes() + scratch_.bytes() + head_.bytes() + value_head_.bytes();
+size_t Trainer::bytes() const {
+  size_t total = whole_.bytes();
+  for (const std::unique_ptr<Shard>& shard : shards_) total += shard->runner.bytes();
+  return total;
 }
 
 }  // namespace troupe

@@ -43,7 +43,7 @@ void ValueHead::backward_segment(const Machine& machine, Model& model, const Seg
   const Policy policy{&model, segment.adapter};
   const ValueHeadOffsets& at = policy.value_head();
   const float* weights = policy.parameters().weights() + at.weight;
-  float* gradient = policy.parameters().gradient();
+  float* gradient = policy.parameters().gradient(machine.shard);
   const int width = model.config.hidden;
   parallel_rows(machine.pool, width, 64, [&](int begin, int end, int) {
     const size_t columns = end - begin;

@@ -13,6 +13,7 @@
 namespace troupe::TROUPE_ISA {
 
 constexpr int amx_rows = 32;
+constexpr int first_cache = 24 << 10;  // bytes of A at a time
 constexpr int amx_steps = 16;  // pairs of bfloat16 in a row of a tile
 static_assert(panel == 32 && lanes == 16, "two tiles of B side by side");
 
@@ -147,8 +148,11 @@ struct AmxProducts {
     };
     if (whole > 0) {
       configure(amx_rows);
-      for (int column = columns.begin; column < columns.end; column += panel)
-        for (int first = 0; first < whole; first += amx_rows) run(first, amx_rows, column);
+      // As many rows of A at a time as stay in the first cache beside a panel of B.
+      const int some = larger(amx_rows, first_cache / (4 * start.steps) / amx_rows * amx_rows);
+      for (int from = 0; from < whole; from += some)
+        for (int column = columns.begin; column < columns.end; column += panel)
+          for (int first = from; first < smaller(whole, from + some); first += amx_rows) run(first, amx_rows, column);
     }
     if (whole == rows) return;
     if (rows - whole <= low_rows) return sweep_low(start, whole, rows - whole, columns);

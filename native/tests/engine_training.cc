@@ -62,6 +62,47 @@ void check_chunks(Report& report) {
   near(report, "a datum of several chunks: gradient", gradient, read_all(engine, "m", TensorKind::gradient), 1e-5);
 }
 
+// Several threads compute shards of the data. Their sums and gradients are those of one thread, each time with the same
+// bits; if one shard fails, no gradient is left of the others.
+void check_shards(Report& report) {
+  const ModelConfig config = tiny_config();
+  std::vector<Datum> data;
+  Random random(5);
+  for (int i = 0; i < 24; i++) {
+    data.push_back(random_datum(random, i % 3 == 0 ? "m" : i % 3 == 1 ? "a" : "b", config.vocab, 10 + i % 5, {9, 7, 8}));
+  }
+  Loss loss;
+  loss.kind = LossKind::importance_sampling;
+  const std::vector<std::string> policies{"m", "a", "b"};
+  auto start = [&](int threads) {
+    auto engine = std::make_unique<Engine>(threads, Precision::float32);
+    engine->add_model("m", config);
+    for (const char* name : {"a", "b"}) engine->add_adapter(name, "m", {4, 8, targets_of(config, {"q_proj", "down_proj"}), false});
+    for (size_t i = 0; i < policies.size(); i++) fill_random(*engine, policies[i], 3 + i);
+    return engine;
+  };
+  const auto one = start(1), several = start(3);
+  const LossResult whole = one->forward_backward(data, loss, never);
+  check_same(report, "shards", several->forward_backward(data, loss, never), whole, 1e-5);
+  for (const std::string& policy : policies) {
+    const Floats first = read_all(*several, policy, TensorKind::gradient);
+    near(report, "shards: gradient of " + policy, first, read_all(*one, policy, TensorKind::gradient), 1e-5);
+    for (const std::string& each : policies) several->zero_gradients(each);
+    several->forward_backward(data, loss, never);
+    report.check(read_all(*several, policy, TensorKind::gradient) == first, "shards: the same bits");
+  }
+  report.check(several->forward(data, never).outputs == one->forward(data, never).outputs, "shards: log-probabilities");
+  std::vector<Datum> damaged = data;
+  damaged[20].continuations[0].logprobs[0] = -1e30f;
+  fails(report, "a shard", "bad_model", "data[20]", [&] { several->forward_backward(damaged, loss, never); });
+  for (const std::string& policy : policies) {
+    const Floats left = read_all(*several, policy, TensorKind::gradient);
+    report.check(left == Floats(left.size()), "shards: no gradient after a failure");
+  }
+  check_same(report, "shards, afterwards", several->forward_backward(data, loss, never), whole, 1e-5);
+  near(report, "shards, afterwards: gradient", read_all(*several, "m", TensorKind::gradient), read_all(*one, "m", TensorKind::gradient), 1e-5);
+}
+
 // Sums depend only on each token's log p, so they follow from `forward` and the definitions.
 void check_loss_sums(Report& report) {
   Engine engine(1, Precision::float32);
@@ -176,6 +217,7 @@ void check_training(Report& report) {
   check_loss_sums(report);
   check_shared_prompts(report);
   check_chunks(report);
+  check_shards(report);
   check_adam(report);
   check_learning(report);
 }
