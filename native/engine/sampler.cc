@@ -8,12 +8,13 @@ namespace troupe {
 
 namespace {
 
+// Of a model whose weights are cheap to read again from the processor's cache.
+constexpr size_t cached_parameters = size_t{1} << 22;
 
 // Sequences decoded together. A step reads the model's weights once and each sequence's keys and values, and its threads
-// wait for one another after every product, so many sequences are decoded at a time. Of a small model, whose weights are
-// cheap to read again from the processor's cache, they are fewer: their keys and values then stay cached too.
+// wait for one another after every product, so many sequences are decoded at a time. Of a small model they are fewer:
+// their keys and values then stay cached too.
 size_t most_active(const Model& model, int threads) {
-  constexpr size_t cached_parameters = size_t{1} << 22;
   const size_t times = 1 + model.parameter_count() / cached_parameters;
   return 8 * threads * std::clamp<size_t>(times, 4, 8);
 }
@@ -42,7 +43,7 @@ void sort_by_prompt(std::vector<std::shared_ptr<SampleJob>>& jobs) {
 }  // namespace
 
 Sampler::Sampler(const Machine& machine, size_t cache_limit)
-    : threads_(machine.pool.threads()), pool_(cache_limit, machine.narrow_keys()), decoder_(machine) {}
+    : machine_(machine), pool_(cache_limit, machine.narrow_keys()), decoder_(machine) {}
 
 void Sampler::submit(std::shared_ptr<SampleJob> job) { waiting_.push_back(std::move(job)); }
 
@@ -83,7 +84,7 @@ Sampler::Lane& Sampler::lane(Model* model) {
   }
   lanes_.push_back(std::make_unique<Lane>());
   lanes_.back()->model = model;
-  lanes_.back()->most_active = most_active(*model, threads_);
+  lanes_.back()->most_active = most_active(*model, machine_.pool.threads());
   return *lanes_.back();
 }
 
@@ -195,7 +196,7 @@ void Sampler::start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& a
   }
   batch_.clear();
   for (const auto& sequence : sequences) batch_.push_back(sequence.get());
-  accept(decoder_.prefill(*lane.model, batch_));
+  run(*lane.model, &Decoder::prefill, 64);
   for (auto& sequence : sequences) {
     if (ended(sequence)) {
       keep(*sequence);
@@ -209,8 +210,66 @@ void Sampler::decode(Lane& lane) {
   if (lane.active.empty()) return;
   batch_.clear();
   for (const auto& sequence : lane.active) batch_.push_back(sequence.get());
-  accept(decoder_.decode(*lane.model, batch_));
+  run(*lane.model, &Decoder::decode, 8);
   drop_ended(lane);
+}
+
+namespace {
+
+// Rows that a step computes for a sequence. Adjacent sequences with the same prompt share those of the prompt.
+size_t rows_of(const std::vector<Sequence*>& sequences, size_t i, bool prompts) {
+  if (!prompts) return 1;
+  const bool shared = i > 0 && sequences[i]->prompt == sequences[i - 1]->prompt;
+  return shared ? 0 : sequences[i]->prompt->missing();
+}
+
+}  // namespace
+
+size_t Sampler::shards_of(const Model& model, size_t rows, size_t fewest_rows) {
+  const size_t threads = machine_.pool.threads();
+  if (model.parameter_count() > cached_parameters || rows < threads * fewest_rows) return 1;
+  while (shards_.size() < threads) shards_.push_back(std::make_unique<Shard>(machine_));
+  return threads;
+}
+
+// One step of the batch. A token does not depend on how the sequences are divided.
+void Sampler::run(Model& model, Verb verb, size_t fewest_rows) {
+  const bool prompts = verb == &Decoder::prefill;
+  size_t total = 0;
+  int positions = 0;
+  for (size_t i = 0; i < batch_.size(); i++) {
+    total += rows_of(batch_, i, prompts);
+    positions = std::max(positions, prompts ? batch_[i]->prompt->positions : batch_[i]->position() + 1);
+  }
+  const size_t shards = shards_of(model, total, fewest_rows);
+  if (shards == 1) return accept((decoder_.*verb)(model, batch_));
+  std::vector<std::vector<Sequence*>> parts(shards);
+  for (size_t i = 0, rows = 0, part = 0; i < batch_.size(); i++) {
+    const size_t more = rows_of(batch_, i, prompts);
+    if (more > 0) part = std::min(rows * shards / total, shards - 1);
+    rows += more;
+    parts[part].push_back(batch_[i]);
+  }
+  model.pack_forward(machine_);
+  model.prepare_positions(positions);
+  for (const Sequence* sequence : batch_) {
+    if (Adapter* adapter = sequence->job->policy.adapter) adapter->pack(machine_);
+  }
+  std::vector<const std::vector<Choice>*> choices(shards);
+  machine_.pool.parallel(static_cast<int>(shards), 1, [&](int begin, int end, int) {
+    for (int i = begin; i < end; i++) {
+      if (!parts[i].empty()) choices[i] = &(shards_[i]->decoder.*verb)(model, parts[i]);
+    }
+  });
+  for (const std::vector<Choice>* chosen : choices) {
+    if (chosen) accept(*chosen);
+  }
+}
+
+size_t Sampler::bytes() const {
+  size_t total = pool_.bytes() + decoder_.bytes();
+  for (const std::unique_ptr<Shard>& shard : shards_) total += shard->decoder.bytes();
+  return total;
 }
 
 // Of a sequence that ended. Its last token was never fed. A cache that is at least half empty is exchanged for a smaller.

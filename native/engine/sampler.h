@@ -24,7 +24,7 @@ class Sampler {
   // Frees what was computed with the weights of this policy, and of adapters on it: they are about to change.
   void drop_kept(const Policy& policy) { kept_.drop(policy); }
   PromptTokens prompt_tokens() const { return prompt_tokens_; }
-  size_t bytes() const { return pool_.bytes() + decoder_.bytes(); }
+  size_t bytes() const;
   size_t cache_limit() const { return pool_.limit(); }
 
  private:
@@ -46,6 +46,9 @@ class Sampler {
   std::vector<std::shared_ptr<SampleJob>> take_waiting(const Lane& lane);
   void start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& jobs);
   void decode(Lane& lane);
+  using Verb = std::vector<Choice>& (Decoder::*)(Model& model, const std::vector<Sequence*>& sequences);
+  void run(Model& model, Verb verb, size_t fewest_rows);
+  size_t shards_of(const Model& model, size_t rows, size_t fewest_rows);
   void keep(Sequence& sequence) noexcept;
   void accept(const std::vector<Choice>& choices);
   void fail(SampleJob& job, const EngineError& error);
@@ -53,11 +56,20 @@ class Sampler {
   void drop_ended(Lane& lane);
   void report();
 
-  const int threads_;
+  // Of a small model, each thread computes some of the sequences alone, and no thread waits for another within a step.
+  struct Shard {
+    explicit Shard(const Machine& whole) : pool(1), machine{whole.kernels, pool, whole.precision}, decoder(machine) {}
+    ThreadPool pool;
+    Machine machine;
+    Decoder decoder;
+  };
+
+  const Machine& machine_;
   CachePool pool_;
   KeptSequences kept_;
   PromptTokens prompt_tokens_;
   Decoder decoder_;
+  std::vector<std::unique_ptr<Shard>> shards_;
   std::deque<std::shared_ptr<SampleJob>> waiting_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::shared_ptr<SampleJob>> ended_;  // reported at the end of the step
