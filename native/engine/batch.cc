@@ -92,10 +92,10 @@ std::vector<Piece> cut_pieces(const std::vector<Piece>& data, size_t rows) {
   return pieces;
 }
 
-std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size_t rows) {
+std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& pieces, size_t rows) {
   std::vector<std::vector<Piece>> chunks;
   size_t used = 0;
-  for (const Piece& piece : cut_pieces(data, rows)) {
+  for (const Piece& piece : pieces) {
     const size_t more = piece_rows(piece);
     const bool other_model = !chunks.empty() && chunks.back().back().policy.model != piece.policy.model;
     if (chunks.empty() || used + more > rows || other_model) {

@@ -61,8 +61,8 @@ size_t piece_rows(const Piece& piece);
 // Cuts data so that each piece has at most `rows` rows, or one longer sequence.
 std::vector<Piece> cut_pieces(const std::vector<Piece>& data, size_t rows);
 
-// Cuts data (sorted by policy) into chunks of at most `rows` rows, or of one longer sequence.
-std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size_t rows);
+// Chunks of at most `rows` rows, or of one larger piece, in the order of the pieces.
+std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& pieces, size_t rows);
 
 void fill(TrainingBatch& batch, const std::vector<Piece>& chunk);
 

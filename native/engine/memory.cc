@@ -53,9 +53,9 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
   const ModelConfig& config = model.config;
   const Shape& shape = model.shape;
   const size_t shards = shards_of(machine, model, work.tokens);
-  const size_t chunk = shards > 1 ? shard_rows : chunk_rows(model, true);
-  const size_t hidden = config.hidden, rows = std::max(work.longest, std::min(work.tokens / shards, chunk));
-  const bool all = kept_of_layers(model, static_cast<int>(rows), true) == Keep::all;
+  const size_t most = shards > 1 ? shards * shard_rows : chunk_rows(model, true);
+  const size_t hidden = config.hidden, rows = std::max(work.longest, std::min(work.tokens, most));
+  const bool all = kept_of_layers(model, static_cast<int>(rows / shards), true) == Keep::all;
   size_t layer = layer_floats(model) + hidden + config.heads, low = 0;
   for (int site = 0; site < site_count; site++) {
     layer += low_width(adapters, site);
@@ -69,7 +69,7 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
   const double with_loss = static_cast<double>(work.tokens - work.prompts) / std::max<size_t>(1, work.tokens);
   const size_t losses = static_cast<size_t>(rows * with_loss);
   const size_t gradients = head_gradient_floats(config, rows) + losses * 2 * hidden;
-  return shards * ((rows * floats + gradients) * sizeof(float) + logit_bytes(config, losses)) +
+  return (rows * floats + gradients) * sizeof(float) + shards * logit_bytes(config, losses / shards) +
          attention_bytes(machine, model, static_cast<int>(work.longest), static_cast<int>(work.longest));
 }
 

@@ -181,13 +181,15 @@ LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy
     const Policy& first = pieces[begin].policy;
     size_t end = begin, rows = 0;
     for (; end < pieces.size() && together(pieces[end].policy, first); end++) rows += piece_rows(pieces[end]);
-    const std::vector<Piece> of_model(pieces.begin() + begin, pieces.begin() + end);
+    // Not cut smaller for shards: each piece computes its prompt.
+    const size_t most = chunk_rows(*first.model, loss != nullptr);
+    const std::vector<Piece> of_model = cut_pieces({pieces.begin() + begin, pieces.begin() + end}, most);
     prepare(machine_, of_model, loss != nullptr);
-    const auto parts = divide(cut_pieces(of_model, shard_rows), shards_of(machine_, *first.model, rows));
+    const auto parts = divide(of_model, shards_of(machine_, *first.model, rows));
     if (parts.size() > 1) {
       run_shards(of_model, parts, loss, result, check);
     } else {
-      for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*first.model, loss != nullptr))) {
+      for (const std::vector<Piece>& chunk : plan_chunks(of_model, most)) {
         check();
         whole_.run(chunk, loss, result);
       }

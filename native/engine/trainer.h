@@ -15,7 +15,7 @@ size_t chunk_rows(const Model& model, bool backward);
 // and no thread waits for another until gradients are added. Into how many shards `rows` rows are split: one, or one for
 // each thread.
 int shards_of(const Machine& machine, const Model& model, size_t rows);
-constexpr size_t shard_rows = 512;  // of a chunk of a shard
+constexpr size_t shard_rows = 512;  // of a chunk of a shard, unless one piece has more
 
 // Everything, unless one sequence is so long that it would take several times a chunk's memory: then each layer is
 // computed again from its input, which gives the same bits and takes a third more time.
