@@ -5,13 +5,13 @@ import { Service, type ServiceLog } from "../../../calls/services.ts";
 import { extractAnswer, longestAnswer, type AnswerSource } from "./extract.ts";
 import { readRational, sameRational } from "./rational.ts";
 import {
-  startThread,
-  ThreadPool,
+  ProcessPool,
+  startProcess,
+  type Limits,
+  type Process,
   type Reached,
-  type Thread,
-  type ThreadLimits,
   type Verdict,
-} from "./thread.ts";
+} from "./process.ts";
 
 export interface Verified {
   readonly isCorrect: boolean;
@@ -45,11 +45,11 @@ export async function isAnyOf(answer: string, others: readonly string[], log?: S
   return verdict;
 }
 
-export type { Verdict } from "./thread.ts";
+export type { Verdict } from "./process.ts";
 
 /** Ordinary pairs take milliseconds; a busy machine may be thirty times slower. */
-const limits: ThreadLimits = { processorSeconds: 2, wallSeconds: 60, megabytes: 512 };
-const mostThreads = Math.min(4, Math.max(2, availableParallelism()));
+const limits: Limits = { processorSeconds: 2, wallSeconds: 60, megabytes: 512 };
+const mostProcesses = Math.min(4, Math.max(2, availableParallelism()));
 
 const onceAgain = { retries: 1, firstDelay: 0, longestDelay: 0 };
 
@@ -57,13 +57,13 @@ export type Compare = (one: string, other: string, log?: ServiceLog) => Promise<
 
 /**
  * Whether two final answers are equal (docs/math.md), and if they cannot be compared, why. Plain numbers are compared at
- * once; for everything else threads are started, which do not keep the process alive.
- * @throws ServiceError if a thread fails, or gets too little of the processor, twice: that says nothing about the answers
+ * once; for everything else processes are started, which do not keep this one alive.
+ * @throws ServiceError if a process fails, or gets too little of the processor, twice: that says nothing about the answers
  */
-export const sameFinalAnswer: Compare = comparing(() => startThread(limits), mostThreads);
+export const sameFinalAnswer: Compare = comparing(() => startProcess(limits), mostProcesses);
 
-export function comparing(start: () => Promise<Thread>, threads: number): Compare {
-  const pool = new ThreadPool(start, threads);
+export function comparing(start: () => Promise<Process>, processes: number): Compare {
+  const pool = new ProcessPool(start, processes);
   return async (one, other, log) => {
     if (one.length > longestAnswer || other.length > longestAnswer)
       return { isSame: false, problem: `an answer is longer than ${longestAnswer} characters` };
@@ -75,7 +75,7 @@ export function comparing(start: () => Promise<Thread>, threads: number): Compar
   };
 }
 
-/** Short and without commands, so that it is read as in the thread. */
+/** Short and without commands, so that it is read as in the process. */
 function plainNumber(text: string) {
   const bare = text.trim();
   return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(bare) ? readRational(bare) : null;

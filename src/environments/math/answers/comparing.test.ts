@@ -5,7 +5,7 @@ const isSame = async (one: string, other: string): Promise<boolean> =>
   (await sameFinalAnswer(one, other)).isSame;
 
 describe("sameFinalAnswer", () => {
-  it("compares in a thread", async () => {
+  it("compares in a process", async () => {
     expect(await isSame("\\frac{1}{\\sqrt{3}}", "\\frac{\\sqrt{3}}{3}")).toBe(true);
     expect(await isSame("x+1", "x+2")).toBe(false);
   });

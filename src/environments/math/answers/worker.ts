@@ -1,8 +1,9 @@
-/** Compares answers in a thread of its own, which is ended when a pair takes too long. Every reply has the thread's use. */
-import { parentPort } from "node:worker_threads";
+/** The program of the processes that compare answers. */
+import { z } from "zod";
 import { openAlgebra } from "./algebra.ts";
 import { sameAnswer } from "./compare.ts";
-import type { Verdict } from "./thread.ts";
+import type { Verdict } from "./process.ts";
+import { serve } from "./serve.ts";
 
 const algebra = openAlgebra();
 
@@ -17,17 +18,12 @@ for (const [one, other] of [
 ] as const)
   compare(one, other);
 
-parentPort?.on("message", ({ one, other }: { readonly one: string; readonly other: string }) =>
-  send(compare(one, other)),
-);
-send(null);
+const pairSchema = z.strictObject({ one: z.string(), other: z.string() });
 
-function send(verdict: Verdict | null): void {
-  const { user, system } = process.threadCpuUsage();
-  // The rule is meant for windows of a browser.
-  // eslint-disable-next-line unicorn/require-post-message-target-origin
-  parentPort?.postMessage({ verdict, used: user + system });
-}
+serve((question) => {
+  const { one, other } = pairSchema.parse(question);
+  return compare(one, other);
+});
 
 /** An exception is caused by the texts, which then count as different. */
 function compare(one: string, other: string): Verdict {
