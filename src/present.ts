@@ -46,6 +46,11 @@ export function isPresentSync(place: string, code: ErrorCode = "bad_run"): boole
   }
 }
 
+/** Whether a file or a link to one has the name. @throws as `ifPresent` */
+export function isFileSync(place: string, code?: ErrorCode): boolean {
+  return isPresentSync(place, code) && statSync(place).isFile();
+}
+
 /** It is there and may be whole: nothing is advised that would lose it. */
 export function cannotRead(place: string, cause: Error, code: ErrorCode = "bad_run"): TroupeError {
   const problem =

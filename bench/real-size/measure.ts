@@ -9,7 +9,8 @@
  */
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Datum, Engine } from "../../src/engines/engine.ts";
 import { openEngine } from "../../src/engines/open.ts";
@@ -49,6 +50,13 @@ if (second === "--work") await child(process.argv[4] ?? "");
 else parent(second);
 
 function parent(python: string | undefined): void {
+  if (!existsSync(join(model, "config.json"))) {
+    console.error(
+      `${model || "MODEL"} is no model directory; \`node bench/real-size/make.ts MODEL\` makes one`,
+    );
+    process.exitCode = 1;
+    return;
+  }
   const program = fileURLToPath(import.meta.url);
   print({ work: "loaded", ...run(process.execPath, [program, model, "--work", "loaded"]) });
   for (const name of Object.keys(works)) {
@@ -65,7 +73,13 @@ function parent(python: string | undefined): void {
 
 function run(program: string, args: readonly string[]): object {
   const { status, stdout, stderr } = spawnSync(program, [...args], { encoding: "utf8" });
-  return status === 0 ? (JSON.parse(stdout) as object) : { failed: stderr.trim().split("\n").at(-1) };
+  return status === 0 ? (JSON.parse(stdout) as object) : { failed: messageIn(stderr) };
+}
+
+/** Node prints a stack and its version after an exception's message, Python prints the message last. */
+function messageIn(stderr: string): string | undefined {
+  const lines = stderr.trim().split("\n");
+  return lines.findLast((line) => /^\S*(Error|Exception)\b.*:/.test(line)) ?? lines.at(-1);
 }
 
 async function child(name: string): Promise<void> {

@@ -97,8 +97,7 @@ std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& pieces, si
   size_t used = 0;
   for (const Piece& piece : pieces) {
     const size_t more = piece_rows(piece);
-    const bool other_model = !chunks.empty() && chunks.back().back().policy.model != piece.policy.model;
-    if (chunks.empty() || used + more > rows || other_model) {
+    if (chunks.empty() || used + more > rows) {
       chunks.emplace_back();
       used = 0;
     }

@@ -104,13 +104,18 @@ struct Loss {
   float value_clip = 0;                     // value: distance to which the old value is clipped; 0 = off
 };
 
-struct LossResult {
-  double loss = 0;             // the sum
+// Over tokens.
+struct LossSums {
+  double loss = 0;
   int64_t tokens = 0;          // loss terms
-  double entropy = 0;          // sum over tokens of the full distribution's entropy, nats
-  double kl = 0;               // sum of (ratio − 1 − log ratio), the k3 estimate of KL(old ‖ new); 0 for cross_entropy
-  double reference_kl = 0;     // sum of k3 to the references, if there are any
+  double entropy = 0;          // of the full distribution, nats
+  double kl = 0;               // ratio − 1 − log ratio, the k3 estimate of KL(old ‖ new); 0 for cross_entropy
+  double reference_kl = 0;     // k3 to the references, if there are any
   int64_t clipped = 0;         // ppo, value: tokens whose gradient the clip removed; cispo: whose ratio it changed
+  void add(const LossSums& other);
+};
+
+struct LossResult : LossSums {
   // [all continuations, in order of data][token]: the new log-probabilities; of a critic, the values before the tokens.
   std::vector<std::vector<float>> outputs;
   // Of forward, if asked for: for each of these tokens the `top` most probable ones in its place, and their
@@ -173,7 +178,7 @@ class Engine {
   int threads() const;
   Precision precision() const;
 
-  // A model of zeros, to be filled by write_tensor. trainable: gradients and moments are allocated on first use.
+  // A model of zeros, to be filled by write_tensor. Gradients and moments are allocated on first use.
   void add_model(const std::string& name, const ModelConfig&);
   // The base of adapters, whose matrices in the files are bfloat16 and stay so: two bytes for each number, packed once,
   // never trained. `tensors` are all of the model's.

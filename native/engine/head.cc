@@ -14,6 +14,15 @@ int logit_rows(const ModelConfig& config) {
   return std::max(64, floats / config.vocab);
 }
 
+void LossSums::add(const LossSums& other) {
+  loss += other.loss;
+  tokens += other.tokens;
+  entropy += other.entropy;
+  kl += other.kl;
+  reference_kl += other.reference_kl;
+  clipped += other.clipped;
+}
+
 void RowSums::add(const TokenLoss& token) {
   loss += token.loss;
   kl += token.kl;
@@ -23,7 +32,7 @@ void RowSums::add(const TokenLoss& token) {
   clipped += token.clipped;
 }
 
-void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossResult& result) {
+void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossSums& total) {
   for (size_t i = 0; i < sums.size(); i++) {
     if (!sums[i].finite || !std::isfinite(sums[i].loss) || !std::isfinite(sums[i].slope) ||
         !std::isfinite(sums[i].bonus)) {
@@ -38,13 +47,13 @@ void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const 
                                          "] is not finite; its weights have diverged, or its inputs are extreme. "
                                          "Lower the learning rate and go back to the last checkpoint");
     }
-    result.loss += sums[i].loss;
-    result.entropy += sums[i].entropy;
-    result.kl += sums[i].kl;
-    result.reference_kl += sums[i].reference_kl;
-    result.clipped += sums[i].clipped;
+    total.loss += sums[i].loss;
+    total.entropy += sums[i].entropy;
+    total.kl += sums[i].kl;
+    total.reference_kl += sums[i].reference_kl;
+    total.clipped += sums[i].clipped;
   }
-  result.tokens += std::count_if(batch.targets.begin(), batch.targets.end(), counts);
+  total.tokens += std::count_if(batch.targets.begin(), batch.targets.end(), counts);
 }
 
 void backward_final_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const FinalNorm& norm,
@@ -156,7 +165,7 @@ void LossHead::backward_chunk(const Machine& machine, Model& model, const Traini
 }
 
 void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream,
-                   const Loss* loss, float* d_stream, LossResult& result) {
+                   const Loss* loss, float* d_stream, LossSums& total) {
   const int hidden = model.config.hidden, vocab = model.config.vocab;
   const int rows = static_cast<int>(batch.loss_rows.size());
   const int most = std::min(rows, logit_rows(model.config));
@@ -194,7 +203,7 @@ void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& ba
       backward_chunk(machine, model, batch, chunk);
     });
   }
-  add_up(sums_, batch, model, result);
+  add_up(sums_, batch, model, total);
   if (!loss) return;
   backward_final_norm(machine, model, batch, {stream, d_normed_.data(), inverse_rms_.data()}, d_stream, thread_sums_);
 }

@@ -15,7 +15,7 @@ struct RowSums {
 };
 
 // In order of rows, so that sums do not depend on threads. Throws bad_model if one is not finite.
-void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossResult& result);
+void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossSums& total);
 
 struct FinalNorm {
   const float *stream, *d_normed, *inverse_rms;
@@ -30,11 +30,11 @@ int logit_rows(const ModelConfig& config);
 
 class LossHead {
  public:
-  // `stream`: the output of the batch's kept rows, which are its loss rows. Adds to `result` and writes the targets'
+  // `stream`: the output of the batch's kept rows, which are its loss rows. Adds to `total` and writes the targets'
   // log-probabilities; `loss` null: nothing more. With `d_stream` [kept rows × hidden], the gradient of `stream` is
   // written there and added to the gradients of head and final norm. Throws bad_model when a loss is not finite.
   void run(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream, const Loss* loss,
-           float* d_stream, LossResult& result);
+           float* d_stream, LossSums& total);
   size_t bytes() const;
 
  private:

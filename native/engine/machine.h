@@ -28,4 +28,14 @@ struct Machine {
   }
 };
 
+// One thread, with a machine and with buffers of its own, so that it waits for no other.
+template <typename Work>
+struct Shard {
+  Shard(const Machine& whole, int index)
+      : pool(1), machine{whole.kernels, pool, whole.precision, index}, work(machine) {}
+  ThreadPool pool;
+  Machine machine;
+  Work work;
+};
+
 }  // namespace troupe

@@ -35,11 +35,31 @@ size_t logit_bytes(const ModelConfig& config, size_t rows) {
   return config.value_head ? 0 : std::min<size_t>(rows, logit_rows(config)) * config.vocab * sizeof(float);
 }
 
+struct Division {
+  int shards;
+  size_t rows;  // of a chunk of each shard
+};
+
+// As the trainer divides prompts with all their continuations, if all have the same lengths.
+Division divide(const Machine& machine, const Model& model, const WorkSize& work) {
+  const size_t most = chunk_rows(model, true);
+  const size_t reply = (work.tokens - work.prompts) / std::max<size_t>(1, work.sequences);
+  const size_t prompt = work.longest - std::min(work.longest, reply);
+  const size_t data = std::max<size_t>(1, work.prompts / std::max<size_t>(1, prompt));
+  const size_t of_datum = work.tokens / data;
+  const int shards = training_shards(machine, model, work.tokens);
+  if (shards == 1 || data * (of_datum / most + 1) < static_cast<size_t>(shards)) {
+    return {1, std::max(work.longest, std::min(work.tokens, most))};
+  }
+  const size_t of_chunk = std::max(shard_rows, std::min(of_datum, most));
+  return {shards, std::max(work.longest, std::min(work.tokens / shards, of_chunk))};
+}
+
 }  // namespace
 
 size_t bytes_of_training(const Machine& machine, const Model& model, const std::vector<const Adapter*>& adapters,
                          bool is_policy, const WorkSize& work) {
-  const int shards = shards_of(machine, model, work.tokens);
+  const int shards = divide(machine, model, work).shards;
   size_t total = model.unpacked_bytes();
   if (is_policy) total += model.parameters.missing_bytes(shards);
   for (const Adapter* adapter : adapters) {
@@ -52,10 +72,9 @@ size_t bytes_of_batch(const Machine& machine, const Model& model, const std::vec
                       const WorkSize& work) {
   const ModelConfig& config = model.config;
   const Shape& shape = model.shape;
-  const size_t shards = shards_of(machine, model, work.tokens);
-  const size_t most = shards > 1 ? shards * shard_rows : chunk_rows(model, true);
-  const size_t hidden = config.hidden, rows = std::max(work.longest, std::min(work.tokens, most));
-  const bool all = kept_of_layers(model, static_cast<int>(rows / shards), true) == Keep::all;
+  const Division division = divide(machine, model, work);
+  const size_t shards = division.shards, hidden = config.hidden, rows = shards * division.rows;
+  const bool all = kept_of_layers(model, static_cast<int>(division.rows), true) == Keep::all;
   size_t layer = layer_floats(model) + hidden + config.heads, low = 0;
   for (int site = 0; site < site_count; site++) {
     layer += low_width(adapters, site);

@@ -225,10 +225,13 @@ size_t rows_of(const std::vector<Sequence*>& sequences, size_t i, bool prompts) 
 
 }  // namespace
 
-size_t Sampler::shards_of(const Model& model, size_t rows, size_t fewest_rows) {
+// How many there are for so many rows.
+size_t Sampler::prepare_shards(const Model& model, size_t rows, size_t fewest_rows) {
   const size_t threads = machine_.pool.threads();
   if (model.parameter_count() > cached_parameters || rows < threads * fewest_rows) return 1;
-  while (shards_.size() < threads) shards_.push_back(std::make_unique<Shard>(machine_));
+  while (shards_.size() < threads) {
+    shards_.push_back(std::make_unique<Shard<Decoder>>(machine_, static_cast<int>(shards_.size())));
+  }
   return threads;
 }
 
@@ -241,7 +244,7 @@ void Sampler::run(Model& model, Verb verb, size_t fewest_rows) {
     total += rows_of(batch_, i, prompts);
     positions = std::max(positions, prompts ? batch_[i]->prompt->positions : batch_[i]->position() + 1);
   }
-  const size_t shards = shards_of(model, total, fewest_rows);
+  const size_t shards = prepare_shards(model, total, fewest_rows);
   if (shards == 1) return accept((decoder_.*verb)(model, batch_));
   std::vector<std::vector<Sequence*>> parts(shards);
   for (size_t i = 0, rows = 0, part = 0; i < batch_.size(); i++) {
@@ -258,7 +261,7 @@ void Sampler::run(Model& model, Verb verb, size_t fewest_rows) {
   std::vector<const std::vector<Choice>*> choices(shards);
   machine_.pool.parallel(static_cast<int>(shards), 1, [&](int begin, int end, int) {
     for (int i = begin; i < end; i++) {
-      if (!parts[i].empty()) choices[i] = &(shards_[i]->decoder.*verb)(model, parts[i]);
+      if (!parts[i].empty()) choices[i] = &(shards_[i]->work.*verb)(model, parts[i]);
     }
   });
   for (const std::vector<Choice>* chosen : choices) {
@@ -268,7 +271,7 @@ void Sampler::run(Model& model, Verb verb, size_t fewest_rows) {
 
 size_t Sampler::bytes() const {
   size_t total = pool_.bytes() + decoder_.bytes();
-  for (const std::unique_ptr<Shard>& shard : shards_) total += shard->decoder.bytes();
+  for (const auto& shard : shards_) total += shard->work.bytes();
   return total;
 }
 

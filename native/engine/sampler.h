@@ -48,7 +48,7 @@ class Sampler {
   void decode(Lane& lane);
   using Verb = std::vector<Choice>& (Decoder::*)(Model& model, const std::vector<Sequence*>& sequences);
   void run(Model& model, Verb verb, size_t fewest_rows);
-  size_t shards_of(const Model& model, size_t rows, size_t fewest_rows);
+  size_t prepare_shards(const Model& model, size_t rows, size_t fewest_rows);
   void keep(Sequence& sequence) noexcept;
   void accept(const std::vector<Choice>& choices);
   void fail(SampleJob& job, const EngineError& error);
@@ -56,20 +56,13 @@ class Sampler {
   void drop_ended(Lane& lane);
   void report();
 
-  // Of a small model, each thread computes some of the sequences alone, and no thread waits for another within a step.
-  struct Shard {
-    explicit Shard(const Machine& whole) : pool(1), machine{whole.kernels, pool, whole.precision}, decoder(machine) {}
-    ThreadPool pool;
-    Machine machine;
-    Decoder decoder;
-  };
-
   const Machine& machine_;
   CachePool pool_;
   KeptSequences kept_;
   PromptTokens prompt_tokens_;
   Decoder decoder_;
-  std::vector<std::unique_ptr<Shard>> shards_;
+  // Of a small model, each thread computes some of the sequences alone.
+  std::vector<std::unique_ptr<Shard<Decoder>>> shards_;
   std::deque<std::shared_ptr<SampleJob>> waiting_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::shared_ptr<SampleJob>> ended_;  // reported at the end of the step

@@ -11,8 +11,9 @@ size_t chunk_rows(const Model& model, bool backward) {
   return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, most);
 }
 
-int shards_of(const Machine& machine, const Model& model, size_t rows) {
-  // Half a gigabyte of gradients, and enough rows for efficient products.
+int training_shards(const Machine& machine, const Model& model, size_t rows) {
+  // Half a gigabyte of the whole model's gradients, also if only an adapter is trained: the weights of larger models do
+  // not stay in a core's cache. And enough rows for efficient products.
   constexpr size_t most_gradients = size_t{1} << 27, fewest_rows = 64;
   const size_t threads = machine.pool.threads();
   const bool fits = model.parameter_count() * threads <= most_gradients;
@@ -70,7 +71,7 @@ void zero_gradients(const std::vector<Policy>& policies) {
 
 }  // namespace
 
-void ChunkRunner::run(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result) {
+void ChunkRunner::run(const std::vector<Piece>& chunk, const Loss* loss, LossSums& total) {
   Model& model = *chunk.front().policy.model;
   const bool backward = loss != nullptr;
   fill(batch_, chunk);
@@ -81,9 +82,9 @@ void ChunkRunner::run(const std::vector<Piece>& chunk, const Loss* loss, LossRes
   if (backward) scratch_.reserve_stream(model, batch_);
   float* d_stream = backward ? scratch_.d_stream.data() : nullptr;
   if (chunk.front().policy.critic()) {
-    value_head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
+    value_head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, total);
   } else {
-    head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
+    head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, total);
   }
   if (!backward) return;
   backward_layers(machine_, model, batch_, activations_, scratch_, attend,
@@ -132,40 +133,41 @@ std::vector<std::vector<Piece>> divide(const std::vector<Piece>& pieces, int sha
   return parts;
 }
 
-void add_sums(const LossResult& from, LossResult& to) {
-  to.loss += from.loss;
-  to.tokens += from.tokens;
-  to.entropy += from.entropy;
-  to.kl += from.kl;
-  to.reference_kl += from.reference_kl;
-  to.clipped += from.clipped;
-}
-
 }  // namespace
 
 void Trainer::run_shards(const std::vector<Piece>& pieces, const std::vector<std::vector<Piece>>& parts,
-                         const Loss* loss, LossResult& result, const std::function<void()>& check) {
+                         const Loss* loss, LossSums& total, const std::function<void()>& check) {
   const int shards = static_cast<int>(parts.size());
-  while (static_cast<int>(shards_.size()) < shards) {
-    shards_.push_back(std::make_unique<Shard>(machine_, static_cast<int>(shards_.size())));
+  whole_.reset();
+  for (int i = static_cast<int>(shards_.size()); i < shards; i++) {
+    shards_.push_back(std::make_unique<Shard<ChunkRunner>>(machine_, i));
   }
   if (loss) {
     for (const Piece& piece : pieces) piece.policy.parameters().prepare_shards(shards);
   }
+  std::vector<LossSums> sums(shards);
   machine_.pool.parallel(shards, 1, [&](int begin, int end, int) {
     for (int i = begin; i < end; i++) {
-      Shard& shard = *shards_[i];
-      shard.sums = {};
       for (const std::vector<Piece>& chunk : plan_chunks(parts[i], shard_rows)) {
         check();
-        shard.runner.run(chunk, loss, shard.sums);
+        shards_[i]->work.run(chunk, loss, sums[i]);
       }
     }
   });
-  for (const std::unique_ptr<Shard>& shard : shards_) add_sums(shard->sums, result);
+  for (const LossSums& each : sums) total.add(each);
   if (!loss) return;
   for (size_t i = 0; i < pieces.size(); i++) {
     if (i == 0 || !(pieces[i].policy == pieces[i - 1].policy)) pieces[i].policy.parameters().add_shards(machine_);
+  }
+}
+
+void Trainer::run_whole(const std::vector<Piece>& pieces, const Loss* loss, LossSums& total,
+                        const std::function<void()>& check) {
+  shards_.clear();
+  if (!whole_) whole_ = std::make_unique<ChunkRunner>(machine_);
+  for (const std::vector<Piece>& chunk : plan_chunks(pieces, chunk_rows(*pieces[0].policy.model, loss != nullptr))) {
+    check();
+    whole_->run(chunk, loss, total);
   }
 }
 
@@ -185,14 +187,11 @@ LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy
     const size_t most = chunk_rows(*first.model, loss != nullptr);
     const std::vector<Piece> of_model = cut_pieces({pieces.begin() + begin, pieces.begin() + end}, most);
     prepare(machine_, of_model, loss != nullptr);
-    const auto parts = divide(of_model, shards_of(machine_, *first.model, rows));
+    const auto parts = divide(of_model, training_shards(machine_, *first.model, rows));
     if (parts.size() > 1) {
       run_shards(of_model, parts, loss, result, check);
     } else {
-      for (const std::vector<Piece>& chunk : plan_chunks(of_model, most)) {
-        check();
-        whole_.run(chunk, loss, result);
-      }
+      run_whole(of_model, loss, result, check);
     }
     begin = end;
   }
@@ -219,8 +218,8 @@ LossResult Trainer::forward_backward(const std::vector<Datum>& data, const std::
 }
 
 size_t Trainer::bytes() const {
-  size_t total = whole_.bytes();
-  for (const std::unique_ptr<Shard>& shard : shards_) total += shard->runner.bytes();
+  size_t total = whole_ ? whole_->bytes() : 0;
+  for (const auto& shard : shards_) total += shard->work.bytes();
   return total;
 }
 

@@ -14,7 +14,7 @@ size_t chunk_rows(const Model& model, bool backward);
 // Of a model that is not large, each thread computes a shard of the data alone: its activations stay in its core's cache,
 // and no thread waits for another until gradients are added. Into how many shards `rows` rows are split: one, or one for
 // each thread.
-int shards_of(const Machine& machine, const Model& model, size_t rows);
+int training_shards(const Machine& machine, const Model& model, size_t rows);
 constexpr size_t shard_rows = 512;  // of a chunk of a shard, unless one piece has more
 
 // Everything, unless one sequence is so long that it would take several times a chunk's memory: then each layer is
@@ -25,8 +25,8 @@ Keep kept_of_layers(const Model& model, int rows, bool backward);
 class ChunkRunner {
  public:
   explicit ChunkRunner(const Machine& machine) : machine_(machine) {}
-  // The policies must be packed. `loss` null: no backward pass. Sums are added to `result`.
-  void run(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result);
+  // The policies must be packed. `loss` null: no backward pass. Sums are added to `total`.
+  void run(const std::vector<Piece>& chunk, const Loss* loss, LossSums& total);
   size_t bytes() const;
 
  private:
@@ -40,7 +40,7 @@ class ChunkRunner {
 
 class Trainer {
  public:
-  explicit Trainer(const Machine& machine) : machine_(machine), whole_(machine) {}
+  explicit Trainer(const Machine& machine) : machine_(machine) {}
   // `policies`: one for each datum. Data must be validated.
   // `top`: of how many of the most probable tokens to give the log-probabilities, besides those of the data.
   LossResult forward(const std::vector<Datum>& data, const std::vector<Policy>& policies, int top,
@@ -51,23 +51,17 @@ class Trainer {
   size_t bytes() const;
 
  private:
-  struct Shard {
-    Shard(const Machine& whole, int index)
-        : pool(1), machine{whole.kernels, pool, whole.precision, index}, runner(machine) {}
-    ThreadPool pool;
-    Machine machine;
-    ChunkRunner runner;
-    LossResult sums;
-  };
   LossResult run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss, int top,
                  const std::atomic<bool>& cancel);
   // `parts`: the pieces of each shard.
   void run_shards(const std::vector<Piece>& pieces, const std::vector<std::vector<Piece>>& parts, const Loss* loss,
-                  LossResult& result, const std::function<void()>& check);
+                  LossSums& total, const std::function<void()>& check);
+  void run_whole(const std::vector<Piece>& pieces, const Loss* loss, LossSums& total, const std::function<void()>& check);
 
   const Machine& machine_;
-  ChunkRunner whole_;
-  std::vector<std::unique_ptr<Shard>> shards_;
+  // Only those that were used last have buffers.
+  std::unique_ptr<ChunkRunner> whole_;
+  std::vector<std::unique_ptr<Shard<ChunkRunner>>> shards_;
 };
 
 }  // namespace troupe

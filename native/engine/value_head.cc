@@ -59,7 +59,7 @@ void ValueHead::backward_segment(const Machine& machine, Model& model, const Seg
 }
 
 void ValueHead::run(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream,
-                    const Loss* loss, float* d_stream, LossResult& result) {
+                    const Loss* loss, float* d_stream, LossSums& total) {
   const int hidden = model.config.hidden;
   const int rows = batch.kept_rows();
   sums_.assign(rows, {});
@@ -68,7 +68,7 @@ void ValueHead::run(const Machine& machine, Model& model, const TrainingBatch& b
   norm_rows(machine, stream, model.norm(model.final_norm), normed_.data(), inverse_rms_.data(), rows,
             hidden, model.config.rms_epsilon);
   for (const Segment& segment : batch.kept_segments) evaluate(machine, model, batch, segment, loss);
-  add_up(sums_, batch, model, result);
+  add_up(sums_, batch, model, total);
   if (!loss) return;
   d_normed_.resize(static_cast<size_t>(rows) * hidden);
   for (const Segment& segment : batch.kept_segments) backward_segment(machine, model, segment);

@@ -9,7 +9,7 @@ class ValueHead {
   // Like LossHead::run, for a batch whose policies are all critics. The gradient goes to the segments' heads, the final
   // norm and `stream`.
   void run(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream, const Loss* loss,
-           float* d_stream, LossResult& result);
+           float* d_stream, LossSums& total);
   size_t bytes() const;
 
  private:

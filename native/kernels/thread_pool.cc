@@ -20,7 +20,8 @@ inline void relax() {
 }
 
 // Spins briefly, because a product is often followed by the next one within microseconds and waking a sleeping thread
-// takes longer; not for long, because the processor is shared with JavaScript.
+// takes longer; not for long, because the processor is shared with JavaScript and others. It does not yield: on a busy
+// machine each yield may cost a whole time slice of another process, so that it is cheaper to sleep and be woken.
 template <typename Ready>
 bool spin_until(Ready ready) {
   constexpr auto limit = std::chrono::microseconds(40);
@@ -30,8 +31,6 @@ bool spin_until(Ready ready) {
       if (ready()) return true;
       relax();
     }
-    // On a busy machine the awaited thread may be queued behind this one on the same core.
-    std::this_thread::yield();
   } while (std::chrono::steady_clock::now() - start < limit);
   return ready();
 }

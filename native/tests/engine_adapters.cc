@@ -182,30 +182,45 @@ void check_frozen(Report& report, const Variant& variant, const std::string& pat
 }
 
 // What is predicted of a batch is what the engine then holds.
-void check_prediction(Report& report) {
+struct Prediction {
+  const char* name;
+  int threads, data, prompt, replies, reply;
+};
+
+void check_prediction(Report& report, const Prediction& at) {
   ModelConfig config = tiny_config();
   config.hidden = config.intermediate = 256;
   config.vocab = 1000;
-  config.max_positions = 1024;
-  Engine engine(2, Precision::float32);
+  config.max_positions = 2048;
+  Engine engine(at.threads, Precision::float32);
   engine.add_model("m", config);
   engine.add_adapter("a", "m", {4, 8, every_target, false});
   fill_random(engine, "m", 5);
   const double before = engine.memory_bytes();
   Random random(3);
-  const std::vector<Datum> data{random_datum(random, "a", 1000, 400, {200, 200})};
-  const double predicted = engine.predict_bytes({800, 400, 600, 2});
+  std::vector<Datum> data;
+  for (int i = 0; i < at.data; i++) {
+    data.push_back(random_datum(random, "a", 1000, at.prompt, std::vector<int>(at.replies, at.reply)));
+  }
+  WorkSize work;
+  work.prompts = at.data * at.prompt;
+  work.sequences = at.data * at.replies;
+  work.tokens = work.prompts + work.sequences * at.reply;
+  work.longest = at.prompt + at.reply;
+  const double predicted = engine.predict_bytes(work);
   engine.forward_backward(data, {}, never);
   engine.optimizer_step("a", {});
-  SampleRequest request;
-  request.policy = "a";
-  request.prompt = data[0].prompt;
-  request.count = 2;
-  request.max_tokens = 200;
-  engine.submit(request, nullptr, [](auto&&) {}, [](auto&) {});
+  for (const Datum& datum : data) {
+    SampleRequest request;
+    request.policy = "a";
+    request.prompt = datum.prompt;
+    request.count = at.replies;
+    request.max_tokens = at.reply;
+    engine.submit(request, nullptr, [](auto&&) {}, [](auto&) {});
+  }
   while (!engine.idle()) engine.sample_step();
   const double taken = engine.memory_bytes() - before;
-  report.check(std::fabs(predicted / taken - 1) < 0.15, "predicted memory", predicted, taken);
+  report.check(std::fabs(predicted / taken - 1) < 0.15, std::string("predicted memory: ") + at.name, predicted, taken);
 }
 
 void check_frozen(Report& report) {
@@ -243,7 +258,11 @@ void check_adapters(Report& report) {
   check_together(report);
   check_meaning(report);
   check_frozen(report);
-  check_prediction(report);
+  check_prediction(report, {"one datum, which no shards share", 2, 1, 400, 2, 200});
+  check_prediction(report, {"shards of many pieces", 2, 16, 16, 1, 112});
+  check_prediction(report, {"shards of one large piece", 2, 2, 200, 8, 90});
+  check_prediction(report, {"shards of one long sequence", 2, 2, 200, 1, 1200});
+  check_prediction(report, {"more shards", 8, 16, 128, 8, 64});
   check_steps(report);
 }
 

@@ -66,6 +66,7 @@ describe("troupe train", () => {
       recipe: { name: "small" },
       warnings: [],
       policies: [{ name: "shared" }],
+      measured: { processorShare: expect.toSatisfy((share: number) => share > 0 && share < 2) as number },
     });
   });
 

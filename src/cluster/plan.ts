@@ -71,7 +71,7 @@ export async function planCluster(
 ): Promise<ClusterPlan> {
   const { recipe } = resolved;
   const policies = Object.entries(recipe.policies).map(([name, policy]) =>
-    known(name, policy, plannedPolicy(name, policy)),
+    known(name, policy, plannedPolicy(name, policy), resolved.configuredEngine.servers === null),
   );
   const contexts = Object.fromEntries(policies.map(({ name, shape }) => [name, shape.maxLength]));
   const most = await loadsOf(resolved, { contexts });
@@ -109,11 +109,12 @@ function known(
   name: string,
   { model }: Recipe["policies"][string],
   planned: PlannedPolicy | null,
+  isHere: boolean,
 ): PlannedPolicy {
   if (planned !== null) return planned;
   const given = "path" in model ? model.path : "NAME";
-  // A plan reads neither weights nor templates of other formats.
-  const files = "config.json generation_config.json tokenizer.json tokenizer_config.json";
+  // Where a server has the weights, a plan reads neither them nor templates of other formats.
+  const files = isHere ? "" : " config.json generation_config.json tokenizer.json tokenizer_config.json";
   const place = isHubName(given) ? join("models", basename(given)) : given;
   const id = isHubName(given) ? given : `OWNER/${basename(given)}`;
   const problem = `The size of the model of policy ${name} is not known`;
@@ -122,7 +123,7 @@ function known(
       ? `${problem}: ${given} has no config.json. A model of the hub comes there with`
       : `${problem}:`;
   const next = place === given ? "" : `, then \`policies.${name}.model.path=${place}\``;
-  throw new TroupeError("bad_recipe", `${why} \`hf download ${id} ${files} --local-dir ${place}\`${next}.`);
+  throw new TroupeError("bad_recipe", `${why} \`hf download ${id}${files} --local-dir ${place}\`${next}.`);
 }
 
 function serversOf(

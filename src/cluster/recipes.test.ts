@@ -75,6 +75,35 @@ it("of a model at the hub, the files that a plan reads are named", async () => {
   );
 });
 
+const trainedOn = (path: string) =>
+  planOf("plan-path", [`policies.shared.model={preset: null, path: ${path}}`]);
+
+it("what trains on this machine has no price, and is fetched whole", async () => {
+  expect(planLines(await planOf("math/grpo-gsm8k", [])).join("\n")).not.toMatch(/price|at most:/);
+  await expect(trainedOn("models/unknown")).rejects.toThrow(
+    "`hf download OWNER/unknown --local-dir models/unknown`",
+  );
+});
+
+it("a model directory that lacks something can be planned with only where a server trains", async () => {
+  const directory = "tests/fixtures/models/qwen3";
+  await expect(trainedOn(directory)).rejects.toThrow(`no tokenizer.json in ${directory}`);
+  const { assumptions } = await planOf(
+    "cluster/qwen3-1-7b-skyrl",
+    ["scout", "planner"].map(ofRole(directory)),
+  );
+  expect(assumptions.join()).toContain("a tokenizer is missing");
+});
+
+const ofRole = (path: string) => (role: string) => `policies.${role}.model.path=${path}`;
+
+it("a model's file is no directory, wherever it trains", async () => {
+  const file = "tests/fixtures/models/qwen3/config.json";
+  const message = `${file} is a file; expected a model's directory`;
+  await expect(trainedOn(file)).rejects.toThrow(message);
+  await expect(planOf("cluster/qwen3-1-7b-skyrl", [ofRole(file)("scout")])).rejects.toThrow(message);
+});
+
 it("the loss's own forward passes are counted: references, surrogates, samples of earlier weights", async () => {
   const file = shippedRecipes()["cluster/qwen3-8b-hosted"] ?? "";
   const scored = async (...overrides: string[]) => {

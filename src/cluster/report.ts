@@ -34,6 +34,8 @@ function loadLines({ loads }: ClusterPlan): string[] {
 }
 
 function costLines(plan: ClusterPlan): string[] {
+  // Neither servers of GPUs nor a service: nothing is paid.
+  if (plan.servers.length === 0 && plan.prices.length === 0) return [];
   const share = `at ${typicalShare * 100} % of the longest actions`;
   return [
     `at most: ${showCost(plan.atMost)}; ${share}: ${showCost(plan.typical)}`,

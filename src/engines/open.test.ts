@@ -13,4 +13,5 @@ it("rejects unknown types, and settings of other types", () => {
     /engine settings.type: expected local or torch or tinker/,
   );
   expect(() => openEngine({ threads: 1, beads: 10 } as never)).toThrow(/engine settings: .*beads/);
+  expect(() => openEngine({ threads: 300 })).toThrow(/^engine settings\.threads: expected at most 256\.$/);
 });

@@ -15,6 +15,7 @@ export type EngineSettingsInput = z.input<typeof engineSettings>;
 
 /** Opened at once: connections are made when they are needed. */
 interface IncludedKind<Settings = unknown> extends EngineKind<Settings> {
+  readonly options: z.ZodType<Settings>;
   open(settings: Settings, options: EngineOpenOptions): Engine;
 }
 
@@ -42,20 +43,12 @@ export function openEngine(
       "engine settings: a module's engine is opened by its recipe: `(await resolveRecipe(…)).configuredEngine.open()`.",
     );
   const kind = engineKinds[given.type ?? "local"];
-  return kind.open(checked(kind, given), options);
+  checkArgument("engine settings", kind.options, given);
+  return kind.open(kind.options.parse(given), options);
 }
 
 const types = Object.keys(engineKinds) as [EngineType, ...EngineType[]];
 const typed = z.object({ type: z.enum(types, `expected ${types.join(" or ")}`).optional() });
-
-function checked({ options }: IncludedKind, given: EngineSettingsInput): unknown {
-  try {
-    return options.parse(given);
-  } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
-    throw new TroupeError("bad_arguments", `engine settings: ${z.prettifyError(error)}`);
-  }
-}
 
 // An engine for clients of the Tinker protocol.
 export { startServer as serveEngine, type TinkerServer } from "./tinker/server/server.ts";

@@ -13,10 +13,10 @@ export interface AdapterOptions {
 
 /** Types alone: `checkAdapterOptions` checks ranges. A recipe's section has its own limits and defaults. */
 export const adapterSchema = z.object({
-  rank: z.number(),
-  alpha: z.number(),
-  targetModules: z.array(z.string()),
-  seed: z.number(),
+  rank: z.number("expected a number"),
+  alpha: z.number("expected a number"),
+  targetModules: z.array(z.string(), 'expected an array of projections, such as ["q_proj", "v_proj"]'),
+  seed: z.number("expected a number"),
 });
 
 /** Modules that can have an adapter. */

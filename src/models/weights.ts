@@ -12,14 +12,26 @@ export type Weights = ReadonlyMap<string, SafetensorsFile>;
 /** Opens `<stem>.safetensors`, or the shards of `<stem>.safetensors.index.json`. */
 export async function openWeights(directory: string, stem: string): Promise<Weights> {
   const index = `${stem}.safetensors.index.json`;
-  if (
-    !isPresentSync(join(directory, `${stem}.safetensors`), "bad_model") &&
-    isPresentSync(join(directory, index), "bad_model")
-  ) {
-    return openShards(directory, index);
+  const has = (name: string): boolean => isPresentSync(join(directory, name), "bad_model");
+  if (!has(`${stem}.safetensors`)) {
+    if (has(index)) return openShards(directory, index);
+    throw noWeights(directory, stem, has);
   }
   const file = await openSafetensors(join(directory, `${stem}.safetensors`));
   return new Map(Array.from(file.tensors.keys(), (name) => [name, file]));
+}
+
+function noWeights(directory: string, stem: string, has: (name: string) => boolean): TroupeError {
+  // As PyTorch writes them, and PEFT its adapters.
+  const pickled = [`pytorch_${stem}.bin`, `pytorch_${stem}.bin.index.json`, `${stem}.bin`].find(has);
+  const fix =
+    pickled === undefined
+      ? "fetch or copy them, too"
+      : `convert ${pickled}: load it with transformers or PEFT and call \`save_pretrained\``;
+  return new TroupeError(
+    "bad_model",
+    `${directory} has no ${stem}.safetensors; weights are expected in the safetensors format: ${fix}.`,
+  );
 }
 
 async function openShards(directory: string, index: string): Promise<Weights> {

@@ -304,7 +304,7 @@ describe("mistakes in values", () => {
     ["train.tasksPerStep=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
     ["train.tokensPerStep=1e15", "expected a whole number from 1 to 1000000000, found 1000000000000000"],
     ["evaluation.tasks=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
-    ["policies.shared.adapter={rank: 1e9}", "adapter.rank: expected a whole number from 1 to 65536"],
+    ["policies.shared.adapter={rank: 1e9}", "adapter.rank: expected a whole number from 1 to 4096"],
     [
       "environment.name=gird",
       "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle, dialogue",

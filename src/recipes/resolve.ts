@@ -26,6 +26,7 @@ import { withAdapters, withLimits, withoutPhases, withFittingWarmUps } from "./d
 import { applyOverrides } from "./layers.ts";
 import { loadTree } from "./load.ts";
 import { RecipeError, type Mistake } from "./mistakes.ts";
+import { isFileSync, isPresentSync } from "../present.ts";
 import {
   withDatasetFiles,
   withJudgeFolder,
@@ -235,7 +236,8 @@ function mistakesIn(
   { unused = [], missing }: Leniency,
 ): Mistake[] {
   const problems = validate(resolved, catalog).filter(({ path: [key] }) => !unused.includes(String(key)));
-  const elsewhere = missing === undefined ? [] : problems.filter(({ path }) => isModelDirectory(path));
+  const elsewhere =
+    missing === undefined ? [] : problems.filter(({ path }) => isModelElsewhere(path, resolved));
   missing?.push(...elsewhere.map(({ path, problem }) => `${showKey(path)}: ${problem}`));
   return problems
     .filter((each) => !elsewhere.includes(each))
@@ -246,8 +248,15 @@ function mistakesIn(
     }));
 }
 
-function isModelDirectory([key, , model, last]: Path): boolean {
-  return key === "policies" && model === "model" && last === "path";
+/** A server may have what a directory lacks. Where models train on this machine, a directory that exists must be whole. */
+function isModelElsewhere(
+  [key, name, setting, last]: Path,
+  { recipe, configuredEngine }: WithoutOrigins,
+): boolean {
+  if (key !== "policies" || setting !== "model" || last !== "path") return false;
+  const model = recipe.policies[String(name)]?.model;
+  if (model === undefined || !("path" in model)) return false;
+  return configuredEngine.servers === null ? !isPresentSync(model.path) : !isFileSync(model.path);
 }
 
 /**

@@ -106,7 +106,7 @@ export const teamSchema = z
   }));
 
 const adapter = z.strictObject({
-  rank: count.max(65_536).default(8).describe("LoRA rank."),
+  rank: count.max(4096).default(8).describe("LoRA rank."),
   alpha: z.number().positive().default(16).describe("The product is scaled by alpha / rank."),
   targetModules: z
     .array(z.enum([...projections, ...fusedProjections]))

@@ -6,7 +6,7 @@ import { localCapabilities, LocalEngine } from "./local-engine.ts";
 /** The recipe's `engine` settings. */
 export const localSettings = z.strictObject({
   type: z.enum(["local"]).default("local").describe("local: in this process, on the CPU."),
-  threads: z.int().min(0).max(256).default(0).describe("0: one per processor."),
+  threads: z.int().min(0).max(256, "expected at most 256").default(0).describe("0: one per processor."),
   precision: z
     .enum(["auto", "float32", "bfloat16"])
     .default("auto")
@@ -18,7 +18,7 @@ export const localSettings = z.strictObject({
     .min(0)
     .default(0)
     .describe(
-      "Memory for keys and values: of sequences that are sampled together, and of conversations between their turns; in bytes; 0: a quarter of what is free, at least 1 GB.",
+      "Memory for keys and values: of sequences that are sampled together, and of conversations between their turns; in bytes; 0: a quarter of what is free, at least 1 GB. One sequence is sampled in any case.",
     ),
 });
 

@@ -109,6 +109,12 @@ describe("unsupported calls are rejected with a typed error", () => {
       () => engine.createPolicy({ name: "q", model: join(folder, "no") }),
       "does not exist",
     ],
+    [
+      "an adapter without modules",
+      "bad_arguments",
+      () => engine.createPolicy({ name: "q", model, adapter: { rank: 2, alpha: 4, seed: 0 } as never }),
+      "options.adapter.targetModules: expected an array of projections",
+    ],
     ["removing nobody", "bad_arguments", () => engine.removePolicy("q"), '"q"'],
   ] as const)("%s", async (_, code, work, fragment) => {
     expect(await failure(code, work)).toContain(fragment);

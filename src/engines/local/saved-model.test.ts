@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -161,7 +162,12 @@ describe("a damaged model directory is rejected, and the engine continues", () =
     [
       "no weights",
       (directory) => rmSync(join(directory, "model.safetensors")),
-      "model.safetensors cannot be opened",
+      "has no model.safetensors; weights are expected in the safetensors format: fetch",
+    ],
+    [
+      "weights as PyTorch pickles them",
+      (directory) => renameSync(join(directory, "model.safetensors"), join(directory, "pytorch_model.bin")),
+      "convert pytorch_model.bin",
     ],
     [
       "weights that are cut off",

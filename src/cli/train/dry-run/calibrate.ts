@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Datum, Engine } from "../../../engines/engine.ts";
+import { LocalEngine } from "../../../engines/local/local-engine.ts";
 import { showDuration, showLarge } from "../../../format.ts";
 import type { ResolvedRecipe } from "../../../recipes/resolve.ts";
 import { sum } from "../../../statistics.ts";
@@ -36,8 +37,10 @@ export interface Calibration extends NeededMemory {
     /** Tokens of the largest measurements, of those of a batch; the rest is extrapolated from them. */
     readonly tokens: number;
     readonly of: number;
-    /** By how much the last two measurements of a rate differ, as a share; null: there was time for only one. */
+    /** By how much the last two measurements of a rate differ, as a share; null: only one was possible. */
     readonly spread: number | null;
+    /** The share of its threads' time in which this process ran; null: the engine computes in another process. */
+    readonly processorShare: number | null;
   };
 }
 
@@ -141,6 +144,7 @@ async function measure(
   // Before anything is measured: the process then holds its weights and no more.
   const needed = await neededMemory(engine, resolved, opened, grouped);
   const effort = effortFor(needed);
+  const processorShare = processorMeter(engine);
   note("allocating gradients and moments");
   const update = await secondsOfUpdate(engine, examples, effort);
   const rate = async (what: string, isNeeded: boolean, find: () => Promise<Rate>): Promise<Rate> => {
@@ -177,7 +181,7 @@ async function measure(
       prompts: prompts.rate,
       sampled: decoded.rate,
     },
-    measured: sampleOf([supervised, groups, prompts, decoded]),
+    measured: { ...sampleOf([supervised, groups, prompts, decoded]), processorShare: processorShare() },
     ...larger(needed, bases?.needed),
   };
 }
@@ -187,7 +191,17 @@ function withUpdate({ whole, rate }: Rate, update: number): number {
   return whole === 0 ? 0 : whole / (whole / rate + update);
 }
 
-function sampleOf(all: readonly Rate[]): Calibration["measured"] {
+/** @returns what share of its threads' time this process has run since; the time of JavaScript counts as well */
+function processorMeter(engine: Engine): () => number | null {
+  if (!(engine instanceof LocalEngine)) return () => null;
+  const [start, before] = [performance.now(), process.cpuUsage()];
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000 / ((performance.now() - start) * engine.threads);
+  };
+}
+
+function sampleOf(all: readonly Rate[]): Omit<Calibration["measured"], "processorShare"> {
   const rates = all.filter(({ whole }) => whole > 0);
   const spreads = rates.map(({ spread }) => spread);
   return {
@@ -251,7 +265,7 @@ export interface Rate {
   /** What it processed, and what there is. */
   readonly tokens: number;
   readonly whole: number;
-  /** By how much the last two measurements differ, as a share of the last; null: there was time for only one. */
+  /** By how much the last two measurements differ, as a share of the last; null: only one was possible. */
   readonly spread: number | null;
 }
 

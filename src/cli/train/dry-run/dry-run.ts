@@ -162,6 +162,7 @@ function totals(calibration: Calibration, seconds: number, hasTools: boolean): s
     `Measured with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
     `${rates.join(", ")}.`,
     measuredLine(calibration.measured),
+    ...busyLines(calibration.measured),
     ...(hasTools ? ["Calls of tools, and the longer prompts after them, are not included."] : []),
     "A group's prompt counts once; episodes count at full length, so a team that succeeds early takes less.",
     "Nothing was written.",
@@ -174,8 +175,18 @@ function measuredLine({ tokens, of, spread }: Calibration["measured"]): string {
     tokens === of
       ? "Each rate was measured more than once"
       : `Extrapolated from ${showCount(tokens)} of ${showCount(of)} tokens of such batches, with shortened prompts and actions`;
-  if (spread === null) return `${how}; there was time for only one measurement, so the times may be far off.`;
+  if (spread === null) return `${how}; only one measurement was possible, so these times may be far off.`;
   return `${how}; two measurements of a rate differ by up to ${showShare(spread)}.`;
+}
+
+/** Two quiet processors gave 87 to 91 % with a whole tiny model and an adapter on a large one. More processors were not tried. */
+const quietShare = 0.6;
+
+export function busyLines({ processorShare }: Pick<Calibration["measured"], "processorShare">): string[] {
+  if (processorShare === null || processorShare >= quietShare) return [];
+  return [
+    `The machine was busy: Troupe got ${showShare(processorShare)} of its processors while it measured, so these times are too long.`,
+  ];
 }
 
 /** `troupe cluster` plans with others. */
@@ -194,6 +205,8 @@ async function dryRunElsewhere(resolved: PlannedRecipe, json: boolean): Promise<
     ...missing.map((each) => `not checked: ${each}`),
     ...warnings.map(showWarning),
     "",
-    "No server was asked, and nothing was written.",
+    resolved.configuredEngine.servers === null
+      ? "Nothing was written."
+      : "No server was asked, and nothing was written.",
   ]);
 }

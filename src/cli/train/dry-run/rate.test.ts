@@ -3,6 +3,7 @@ import type { Datum } from "../../../engines/engine.ts";
 import { sum } from "../../../statistics.ts";
 import { tokensIn } from "../../../train/memory.ts";
 import { measureDecoding, measureRate, portionOf } from "./calibrate.ts";
+import { busyLines } from "./dry-run.ts";
 
 const datum = (policy: string, prompt: number, ...actions: number[]): Datum => ({
   policy,
@@ -86,6 +87,13 @@ describe("the rate of decoding", () => {
     });
     expect(asked.slice(0, 2)).toEqual(["a a", "b"]);
   });
+});
+
+it("a busy machine is named, a quiet one and another process are not", () => {
+  expect(busyLines({ processorShare: 0.06 })).toEqual([
+    "The machine was busy: Troupe got 6.0 % of its processors while it measured, so these times are too long.",
+  ]);
+  for (const processorShare of [0.87, null]) expect(busyLines({ processorShare })).toEqual([]);
 });
 
 it("a portion has every policy and both prompts and actions, in the same shares", () => {

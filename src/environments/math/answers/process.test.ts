@@ -45,6 +45,7 @@ describe("a process", () => {
 
   it("that ends or fails gives no verdict; one that needs too much memory says so", async () => {
     await expect(asked("end")).rejects.toThrow(ServiceError);
+    await expect(asked("abort")).rejects.toThrow(ServiceError);
     expect(await asked("fill the memory", { processorSeconds: 60 })).toBe("memory");
   });
 

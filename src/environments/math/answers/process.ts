@@ -1,9 +1,10 @@
 /**
- * A child process that answers one question at a time, within a processor time and a heap. A thread would not do: V8 may
- * end the whole process if the heap of one thread is full.
+ * A child process that answers one question at a time, within a processor time and a memory. A thread would not do: V8
+ * may end the whole process if the heap of one thread is full.
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { withinTime } from "../../../calls/deadline.ts";
@@ -14,7 +15,7 @@ export interface Limits {
   readonly processorSeconds: number;
   /** By the clock. A process that got too little of the processor by then says nothing about the question. */
   readonly wallSeconds: number;
-  /** Of the process's heap. */
+  /** By which its memory may grow for one question. */
   readonly megabytes: number;
 }
 
@@ -27,14 +28,8 @@ const verdictSchema = z.union([
 export type Verdict = z.infer<typeof verdictSchema> & { readonly problem?: string };
 
 /** A limit that a question reached by its own work. */
-export type Reached = "processor" | "memory";
-
-/** V8 ends a process without memory with SIGABRT, or with SIGTRAP if it is one object that is too large. */
-const reachedBy: Readonly<Record<string, Reached>> = {
-  SIGXCPU: "processor",
-  SIGABRT: "memory",
-  SIGTRAP: "memory",
-};
+const reachedSchema = z.enum(["processor", "memory"]);
+export type Reached = z.infer<typeof reachedSchema>;
 
 export interface Process {
   /** After a limit or a failure the process is to be ended. @throws ServiceError if nothing is known of the question */
@@ -54,63 +49,59 @@ const startMilliseconds = 60_000;
  * @param program calls `serve`
  */
 export async function startProcess(limits: Limits, program = worker): Promise<Process> {
-  const { processorSeconds, wallSeconds, megabytes } = limits;
-  const child = fork(program, [String(processorSeconds)], {
-    execArgv: [`--max-old-space-size=${megabytes}`],
+  const { wallSeconds, ...watched } = limits;
+  const child = fork(program, [JSON.stringify(watched)], {
+    // Much higher than the limit that is watched: V8 gives no reason when it ends the process, nor does a system that
+    // refuses memory, which says nothing about the question.
+    execArgv: [`--max-old-space-size=${4 * limits.megabytes}`],
     env: {},
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    stdio: ["ignore", "pipe", "ignore", "ipc"],
     // Ctrl-C in a terminal is for its parent.
     detached: true,
   });
   // Whoever waits for a reply gets the error; without a listener it would end the parent.
   child.on("error", () => {});
+  let said = "";
+  child.stdout?.on("data", (text: Buffer) => (said += text.toString()));
   const end = async (): Promise<void> => {
     if (hasEnded(child) || child.pid === undefined) return;
     const ended = once(child, "exit");
     child.kill("SIGKILL");
     await ended;
   };
+  const setRefs = (does: "ref" | "unref"): void => {
+    for (const each of [child, child.channel, child.stdout as Socket | null]) each?.[does]();
+  };
   try {
     await withinTime(() => replyOf(child), startMilliseconds, "starting a process that compares answers");
   } catch (error) {
     await end();
-    throw error instanceof Ended ? failed(error) : error;
-  }
-  child.unref();
-  child.channel?.unref();
-  return { end, ask: (question) => ask(child, question, processorSeconds, wallSeconds) };
-}
-
-async function ask(
-  child: ChildProcess,
-  question: object,
-  processorSeconds: number,
-  wallSeconds: number,
-): Promise<Verdict | Reached> {
-  if (hasEnded(child)) throw failed();
-  child.ref();
-  child.channel?.ref();
-  const what = `comparing two answers, with at most ${processorSeconds} s of the processor,`;
-  try {
-    child.send(question);
-    const reply = await withinTime(() => replyOf(child), wallSeconds * 1000, what);
-    return verdictSchema.parse(reply);
-  } catch (error) {
-    const reached = error instanceof Ended ? reachedBy[error.signal ?? ""] : undefined;
-    if (reached !== undefined) return reached;
     throw error instanceof ServiceError ? error : failed(error);
-  } finally {
-    child.unref();
-    child.channel?.unref();
   }
+  setRefs("unref");
+  return {
+    end,
+    ask: async (question) => {
+      if (hasEnded(child)) throw failed();
+      setRefs("ref");
+      const what = `comparing two answers, with at most ${limits.processorSeconds} s of the processor,`;
+      try {
+        child.send(question);
+        return verdictSchema.parse(await withinTime(() => replyOf(child), wallSeconds * 1000, what));
+      } catch (error) {
+        const reached = reachedSchema.safeParse(said);
+        if (error instanceof Ended && reached.success) return reached.data;
+        throw error instanceof ServiceError ? error : failed(error);
+      } finally {
+        setRefs("unref");
+      }
+    },
+  };
 }
 
 class Ended extends Error {
-  readonly signal: NodeJS.Signals | null;
-
-  constructor(code: number | null, signal: NodeJS.Signals | null) {
-    super(signal === null ? `it exited with code ${code}` : `it was terminated by ${signal}`);
-    this.signal = signal;
+  constructor({ exitCode, signalCode }: ChildProcess) {
+    super(signalCode === null ? `it exited with code ${exitCode}` : `it was terminated by ${signalCode}`);
   }
 }
 
@@ -118,16 +109,18 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-function failed(cause?: unknown): ServiceError {
-  return new ServiceError("the process that compares answers ended", { cause });
+function failed(cause: unknown = "it had ended before"): ServiceError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError(`the process that compares answers ended: ${reason}`, { cause });
 }
 
 /** @throws Ended, or the error with which it could not be started */
 async function replyOf(child: ChildProcess): Promise<unknown> {
   const stop = new AbortController();
   const { signal } = stop;
-  const ended = once(child, "exit", { signal }).then(() => {
-    throw new Ended(child.exitCode, child.signalCode);
+  // By then its output has been read.
+  const ended = once(child, "close", { signal }).then(() => {
+    throw new Ended(child);
   });
   try {
     const [message] = await Promise.race([once(child, "message", { signal }), ended]);

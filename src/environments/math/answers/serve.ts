@@ -1,28 +1,49 @@
-/** The child process's side: answers questions, one at a time. A thread watches the processor time that each takes. */
-import { Worker } from "node:worker_threads";
+/** The child process's side: answers questions, one at a time. A thread watches what each takes. */
+import { Worker, type WorkerOptions } from "node:worker_threads";
 import type { Verdict } from "./process.ts";
 
-/** Between questions `begun` is negative. No question keeps this thread from running. */
+/**
+ * Writes the limit that a question reached to standard output, and ends the process. No question keeps this thread from
+ * running. `state`: 1 while a question is answered. Resident memory counts, so that V8's own limit, which is higher and
+ * at which it gives no notice, is not reached.
+ */
 const watching = `
-const { begun, microseconds } = require("node:worker_threads").workerData;
-setInterval(() => {
-  const since = Number(Atomics.load(begun, 0));
+const { writeSync } = require("node:fs");
+const { state, processorSeconds, megabytes } = require("node:worker_threads").workerData;
+const used = () => {
   const { user, system } = process.cpuUsage();
-  if (since >= 0 && user + system - since > microseconds) process.kill(process.pid, "SIGXCPU");
-}, 100);
+  return { processor: user + system, memory: process.memoryUsage.rss() };
+};
+for (;;) {
+  Atomics.wait(state, 0, 0);
+  const before = used();
+  while (Atomics.wait(state, 0, 1, 20) === "timed-out") {
+    const now = used();
+    const isLong = now.processor - before.processor > processorSeconds * 1e6;
+    if (!isLong && now.memory - before.memory < megabytes * 2 ** 20) continue;
+    writeSync(1, isLong ? "processor" : "memory");
+    process.kill(process.pid, "SIGKILL");
+  }
+}
 `;
 
-/** The process has one argument, the seconds of processor time for one question. SIGXCPU ends it if one takes more. */
+/** The process has one argument, its limits as JSON. */
 export function serve(answer: (question: unknown) => Verdict): void {
-  const microseconds = 1e6 * Number(process.argv[2]);
-  const begun = new BigInt64Array(new SharedArrayBuffer(8)).fill(-1n);
-  new Worker(watching, { eval: true, workerData: { begun, microseconds } }).unref();
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  const set = (to: 0 | 1): void => {
+    Atomics.store(state, 0, to);
+    Atomics.notify(state, 0);
+  };
+  const limits = JSON.parse(process.argv[2] ?? "") as object;
+  const options: WorkerOptions = { eval: true, workerData: { state, ...limits } };
+  const watcher = new Worker(watching, options);
+  watcher.unref();
   process.on("message", (question) => {
-    const { user, system } = process.cpuUsage();
-    Atomics.store(begun, 0, BigInt(user + system));
+    set(1);
     const verdict = answer(question);
-    Atomics.store(begun, 0, -1n);
+    set(0);
     process.send?.(verdict);
   });
-  process.send?.("ready");
+  // Not before it watches.
+  watcher.once("online", () => process.send?.("ready"));
 }

@@ -8,7 +8,7 @@ import type { Environment } from "../../../environments/environment.ts";
 import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
 import { checkAdapterConfig, readAdapterOptions } from "../../../models/adapter-directory.ts";
-import { isPresentSync } from "../../../present.ts";
+import { isFileSync, isPresentSync } from "../../../present.ts";
 import { hintAmong } from "../../mistakes.ts";
 import { isAddress, isHubName } from "../../places.ts";
 import type { Recipe } from "../../schema.ts";
@@ -68,6 +68,10 @@ function adapterProblems(path: Path, directory: string, wanted: Policy["adapter"
 function directoryProblems(path: Path, directory: string, texts: string = directory): readonly Problem[] {
   if (!isPresentSync(directory) && (isAddress(directory) || isHubName(directory)))
     return [elsewhere(path, directory)];
+  if (isFileSync(directory)) {
+    const problem = `${directory} is a file; expected a model's directory`;
+    return [{ path, problem, fix: `give its folder: \`path: ${dirname(directory)}\`` }];
+  }
   const files = [join(directory, "config.json"), join(texts, "tokenizer.json")];
   const missing = files.filter((file) => !isPresentSync(file)).map((file) => basename(file))[0];
   if (missing === undefined) return [];
