@@ -10,8 +10,6 @@ export interface TrlSettings {
   readonly batch: number;
   readonly precision: "float32" | "bfloat16";
   readonly threads: number;
-  /** Whether layers are computed again in the backward pass. */
-  readonly recompute: boolean;
 }
 
 export interface Size {

@@ -5,7 +5,7 @@
  *   node bench/real-size/measure.ts MODEL [PYTHON]
  *
  * MODEL is a directory (`node bench/real-size/make.ts MODEL SHAPE LAYERS`). PYTHON has torch, transformers and peft: it
- * then does the same works (peer.py), except those that are only about our memory.
+ * then does the same works (peer.py), except those that are only about our memory, with each of its precisions.
  */
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -64,10 +64,10 @@ function parent(python: string | undefined): void {
     if (python === undefined || !ofPeer.includes(name)) continue;
     const peer = fileURLToPath(new URL("peer.py", import.meta.url));
     const threads = String(availableParallelism());
-    print({
-      peer: name,
-      ...run(python, [peer, model, JSON.stringify({ prompt, reply, ...works[name] }), threads]),
-    });
+    for (const precision of ["bfloat16", "autocast"]) {
+      const given = [model, JSON.stringify({ prompt, reply, ...works[name] }), threads, precision];
+      print({ peer: name, precision, ...run(python, [peer, ...given]) });
+    }
   }
 }
 

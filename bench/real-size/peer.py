@@ -1,7 +1,9 @@
-"""The works of measure.ts with PyTorch, transformers and PEFT, in bfloat16: an adapter of rank 16 on all projections.
+"""The works of measure.ts with PyTorch, transformers and PEFT: an adapter of rank 16 on all projections.
 
-    python peer.py MODEL '{"train": 8, "prompt": 128, "reply": 64}' THREADS
-    python peer.py MODEL '{"sample": 16, "count": 1, "prompt": 128, "reply": 64}' THREADS
+    python peer.py MODEL '{"train": 8, "prompt": 128, "reply": 64}' THREADS PRECISION
+    python peer.py MODEL '{"sample": 16, "count": 1, "prompt": 128, "reply": 64}' THREADS PRECISION
+
+PRECISION: `bfloat16` weights, or `autocast` to bfloat16 from float32 weights, which is often faster and takes more memory.
 """
 
 import json
@@ -45,16 +47,19 @@ def sampler(network, sample, count, prompt, reply):
     return sample * count * reply, generate
 
 
-def main(model, work, threads):
+def main(model, work, threads, precision):
     torch.set_num_threads(int(threads))
-    network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.bfloat16, attn_implementation="sdpa")
+    casts = precision == "autocast"
+    dtype = torch.float32 if casts else torch.bfloat16
+    network = AutoModelForCausalLM.from_pretrained(model, dtype=dtype, attn_implementation="sdpa")
     network = get_peft_model(network, LoraConfig(r=16, lora_alpha=32, target_modules="all-linear"))
     work = json.loads(work)
     tokens, once = trainer(network, **work) if "train" in work else sampler(network, **work)
     seconds = []
     while len(seconds) < 4 and not (len(seconds) > 1 and seconds[-1] > 30):
         start = time.perf_counter()
-        once()
+        with torch.autocast("cpu", torch.bfloat16, enabled=casts):
+            once()
         seconds.append(time.perf_counter() - start)
     typical = statistics.median(seconds[1:])
     status = open("/proc/self/status").read()

@@ -13,7 +13,8 @@
 namespace troupe::TROUPE_ISA {
 
 constexpr int amx_rows = 32;
-constexpr int first_cache = 24 << 10;  // bytes of A at a time
+constexpr int first_cache = 24 << 10;   // bytes of A at a time
+constexpr int second_cache = 3 << 19;   // bytes of B or C that stay there
 constexpr int amx_steps = 16;  // pairs of bfloat16 in a row of a tile
 static_assert(panel == 32 && lanes == 16, "two tiles of B side by side");
 
@@ -66,6 +67,14 @@ struct AmxProducts {
     if constexpr (Right) Tiles::template store<1>(sums + 16, sum_bytes);
     if constexpr (Bottom) Tiles::template store<2>(sums + 16 * panel, sum_bytes);
     if constexpr (Bottom && Right) Tiles::template store<3>(sums + 16 * panel + 16, sum_bytes);
+  }
+
+  // C, while the sums are computed that will be stored there.
+  static void fetch(const Block& t, int rows) {
+    for (int r = 0; r < rows; ++r) {
+      __builtin_prefetch(t.c + r * t.c_row, 1);
+      __builtin_prefetch(t.c + r * t.c_row + t.columns - 1, 1);
+    }
   }
 
   static void run_block(const Block& t, int rows) {
@@ -135,8 +144,8 @@ struct AmxProducts {
   }
 
   // All blocks of the rows packed in tile.a times all panels of `columns`: whole blocks first, so that the tiles are
-  // configured at most twice.
-  static void sweep(const Block& start, int rows, Range columns) {
+  // configured at most twice. `fetches`: C is in no cache yet.
+  static void sweep(const Block& start, int rows, Range columns, bool fetches) {
     const int whole = rows / amx_rows * amx_rows;
     const auto run = [&](int first, int height, int column) {
       Block t = start;
@@ -144,12 +153,16 @@ struct AmxProducts {
       t.b += column / panel * t.b_panel;
       t.c += first * t.c_row + column;
       t.columns = smaller(panel, columns.end - column);
+      if (fetches) fetch(t, height);
       run_block(t, height);
     };
     if (whole > 0) {
       configure(amx_rows);
-      // As many rows of A at a time as stay in the first cache beside a panel of B.
-      const int some = larger(amx_rows, first_cache / (4 * start.steps) / amx_rows * amx_rows);
+      // As many rows of A at a time as stay in the first cache, if B comes from the second one. A larger B is read from
+      // memory, and so once only: each panel stays in the first cache for all rows.
+      const int step_bytes = 4 * start.steps, fits = first_cache / step_bytes / amx_rows * amx_rows;
+      const bool is_near = (columns.end - columns.begin) * step_bytes <= second_cache;
+      const int some = is_near ? larger(amx_rows, fits) : whole;
       for (int from = 0; from < whole; from += some)
         for (int column = columns.begin; column < columns.end; column += panel)
           for (int first = from; first < smaller(whole, from + some); first += amx_rows) run(first, amx_rows, column);
@@ -165,13 +178,19 @@ struct AmxProducts {
     const uint32_t* b = reinterpret_cast<const uint32_t*>(p.b);
     for (int row = rows.begin; row < rows.end; row += block_rows) {
       const int height = smaller(block_rows, rows.end - row);
-      for_each_block(steps_of(p.k, 2), [&](int first, int count) {
-        const int steps = whole_tiles(count);
-        pack_rows<PairAvx512>(p.a + row * p.lda + first * 2, p.lda, height, p.k - first * 2, steps, packed, row_pitch);
-        sweep({packed, row_pitch, 1, b + first * panel, panel, static_cast<ptrdiff_t>(Packs::panel_bytes(p.k) / 4),
-               steps, p.c + row * p.ldc, p.ldc, 0, first == 0 && !p.accumulate ? Into::write : Into::add},
-              height, columns);
-      });
+      // If C is large, parts of it stay in the second cache while they are visited for every block of k.
+      const int width = columns.end - columns.begin;
+      const bool is_large = height * width * 4 > second_cache;
+      const int some = is_large && p.k > 2 * block_steps ? 32 * panel : width;
+      for (int column = columns.begin; column < columns.end; column += some) {
+        for_each_block(steps_of(p.k, 2), [&](int first, int count) {
+          const int steps = whole_tiles(count);
+          pack_rows<PairAvx512>(p.a + row * p.lda + first * 2, p.lda, height, p.k - first * 2, steps, packed, row_pitch);
+          sweep({packed, row_pitch, 1, b + first * panel, panel, static_cast<ptrdiff_t>(Packs::panel_bytes(p.k) / 4),
+                 steps, p.c + row * p.ldc, p.ldc, 0, first == 0 && !p.accumulate ? Into::write : Into::add},
+                height, {column, smaller(columns.end, column + some)}, is_large && first == 0);
+        });
+      }
     }
     Tiles::release();
   }
@@ -190,7 +209,7 @@ struct AmxProducts {
           pack_columns_as_rows(p.dy + token * p.ld_dy + row, p.ld_dy, tokens, steps, height, left, row_pitch);
           sweep({left, row_pitch, 1, right, panel, panel_size, steps,
                  p.dw + static_cast<ptrdiff_t>(row) * p.k_in + column, p.k_in, 0, Into::add},
-                height, {0, width});
+                height, {0, width}, false);
         }
       });
     }
