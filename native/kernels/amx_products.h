@@ -13,8 +13,9 @@
 namespace troupe::TROUPE_ISA {
 
 constexpr int amx_rows = 32;
-constexpr int first_cache = 24 << 10;   // bytes of A at a time
-constexpr int second_cache = 3 << 19;   // bytes of B or C that stay there
+constexpr int first_cache = 24 << 10;  // bytes of A at a time
+constexpr int second_cache = 3 << 19;  // bytes of B or C that stay there
+constexpr int most_rows = 2 * block_rows;  // of A, packed at a time, so that a B from memory is read seldom
 constexpr int amx_steps = 16;  // pairs of bfloat16 in a row of a tile
 static_assert(panel == 32 && lanes == 16, "two tiles of B side by side");
 
@@ -39,6 +40,7 @@ template <class Tiles>
 struct AmxProducts {
   using Packs = TileProducts<PairAvx512>;
   using Block = Tile<PairAvx512>;
+  static_assert(most_rows / block_rows * Packs::rows_bytes <= Packs::scratch_bytes, "all rows of A in the scratch");
 
   // The sums of the tiles that exist (bottom: rows 16 …; right: columns 16 …), stored as 32 × 32 floats.
   template <bool Bottom, bool Right>
@@ -70,10 +72,19 @@ struct AmxProducts {
   }
 
   // C, while the sums are computed that will be stored there.
-  static void fetch(const Block& t, int rows) {
+  static void fetch_sums(const Block& t, int rows) {
     for (int r = 0; r < rows; ++r) {
       __builtin_prefetch(t.c + r * t.c_row, 1);
       __builtin_prefetch(t.c + r * t.c_row + t.columns - 1, 1);
+    }
+  }
+
+  // Steps of a panel that is needed next. A step is two cache lines.
+  static void fetch_panel(const Block& start, int index, int from, int to) {
+    const uint32_t* b = start.b + index * start.b_panel;
+    for (int s = from; s < to; ++s) {
+      __builtin_prefetch(b + s * panel, 0, 2);
+      __builtin_prefetch(b + s * panel + 16, 0, 2);
     }
   }
 
@@ -153,19 +164,23 @@ struct AmxProducts {
       t.b += column / panel * t.b_panel;
       t.c += first * t.c_row + column;
       t.columns = smaller(panel, columns.end - column);
-      if (fetches) fetch(t, height);
+      if (fetches) fetch_sums(t, height);
       run_block(t, height);
     };
     if (whole > 0) {
       configure(amx_rows);
       // As many rows of A at a time as stay in the first cache, if B comes from the second one. A larger B is read from
-      // memory, and so once only: each panel stays in the first cache for all rows.
+      // memory, and so once only: each panel stays in the first cache for all rows, and the next one is fetched meanwhile.
       const int step_bytes = 4 * start.steps, fits = first_cache / step_bytes / amx_rows * amx_rows;
       const bool is_near = (columns.end - columns.begin) * step_bytes <= second_cache;
       const int some = is_near ? larger(amx_rows, fits) : whole;
       for (int from = 0; from < whole; from += some)
         for (int column = columns.begin; column < columns.end; column += panel)
-          for (int first = from; first < smaller(whole, from + some); first += amx_rows) run(first, amx_rows, column);
+          for (int first = from; first < smaller(whole, from + some); first += amx_rows) {
+            if (!is_near && column + panel < columns.end)
+              fetch_panel(start, column / panel + 1, start.steps * first / whole, start.steps * (first + amx_rows) / whole);
+            run(first, amx_rows, column);
+          }
     }
     if (whole == rows) return;
     if (rows - whole <= low_rows) return sweep_low(start, whole, rows - whole, columns);
@@ -176,12 +191,12 @@ struct AmxProducts {
   static void multiply(const ProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
     uint32_t* packed = reinterpret_cast<uint32_t*>(scratch);
     const uint32_t* b = reinterpret_cast<const uint32_t*>(p.b);
-    for (int row = rows.begin; row < rows.end; row += block_rows) {
-      const int height = smaller(block_rows, rows.end - row);
+    for (int row = rows.begin; row < rows.end; row += most_rows) {
+      const int height = smaller(most_rows, rows.end - row);
       // If C is large, parts of it stay in the second cache while they are visited for every block of k.
       const int width = columns.end - columns.begin;
       const bool is_large = height * width * 4 > second_cache;
-      const int some = is_large && p.k > 2 * block_steps ? 32 * panel : width;
+      const int some = is_large && p.k > 2 * block_steps ? 16 * panel : width;
       for (int column = columns.begin; column < columns.end; column += some) {
         for_each_block(steps_of(p.k, 2), [&](int first, int count) {
           const int steps = whole_tiles(count);
