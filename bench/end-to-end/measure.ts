@@ -323,9 +323,7 @@ async function fastest(job: Job, python: string, tell: (what: string) => void): 
 function settingsOf({ size, threads }: Job): TrlSettings[] {
   const hasUnits = /avx512_bf16|amx_bf16/.test(readFileSync("/proc/cpuinfo", "utf8"));
   const precisions = ["float32", ...(hasUnits ? (["bfloat16"] as const) : [])] as const;
-  return size.batches.flatMap((batch) =>
-    precisions.map((precision) => ({ batch, precision, threads })),
-  );
+  return size.batches.flatMap((batch) => precisions.map((precision) => ({ batch, precision, threads })));
 }
 
 export function showSettings({ batch, precision, threads }: TrlSettings): string {
