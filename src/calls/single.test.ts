@@ -47,7 +47,6 @@ const rules: readonly Rule[] = [
     allowed: {
       "calls/retry.ts": "the retries",
       "engines/tinker/client/requests.ts": "a poll for a result, whose failures `retrying` repeats",
-      "environments/math/answers/thread.ts": "reads a thread's processor time",
       "experiments/experiment.ts": "waits until other processes have left a folder",
       "sandbox/testing.ts": "waits until programs run, for tests",
       "logging/follow.ts": "updates at intervals, whose failures `retrying` repeats",
@@ -64,7 +63,8 @@ const rules: readonly Rule[] = [
       "environments/command/program.ts": "chmod and rm, of what a program left",
       "environments/command/sandboxed.ts": "inside the sandbox, by a program of ours",
       "data/formats/parquet.ts": "a thread: a damaged file must not take all memory",
-      "environments/math/answers/thread.ts": "a thread, asked through `call`",
+      "environments/math/answers/process.ts": "a program of ours, asked through `call`",
+      "environments/math/answers/serve.ts": "the thread that watches it",
       "experiments/child.ts":
         "this program itself, which prints as much as it likes and outlives Ctrl-C to save",
       "experiments/session.ts": "git, for a name",

@@ -6,7 +6,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Datum, Engine } from "../../../engines/engine.ts";
-import { LocalEngine } from "../../../engines/local/local-engine.ts";
 import { showDuration, showLarge } from "../../../format.ts";
 import type { ResolvedRecipe } from "../../../recipes/resolve.ts";
 import { sum } from "../../../statistics.ts";
@@ -144,7 +143,9 @@ async function measure(
   // Before anything is measured: the process then holds its weights and no more.
   const needed = await neededMemory(engine, resolved, opened, grouped);
   const effort = effortFor(needed);
-  const processorShare = processorMeter(engine);
+  const processorShare = processorMeter(
+    recipe.engine.type === "local" ? Number(engine.arithmetic?.["threads"]) : null,
+  );
   note("allocating gradients and moments");
   const update = await secondsOfUpdate(engine, examples, effort);
   const rate = async (what: string, isNeeded: boolean, find: () => Promise<Rate>): Promise<Rate> => {
@@ -191,13 +192,16 @@ function withUpdate({ whole, rate }: Rate, update: number): number {
   return whole === 0 ? 0 : whole / (whole / rate + update);
 }
 
-/** @returns what share of its threads' time this process has run since; the time of JavaScript counts as well */
-function processorMeter(engine: Engine): () => number | null {
-  if (!(engine instanceof LocalEngine)) return () => null;
+/**
+ * @param threads null: the engine computes elsewhere
+ * @returns what share of its threads' time this process has run since; the time of JavaScript counts as well
+ */
+function processorMeter(threads: number | null): () => number | null {
+  if (threads === null) return () => null;
   const [start, before] = [performance.now(), process.cpuUsage()];
   return () => {
     const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1000 / ((performance.now() - start) * engine.threads);
+    return (user + system) / 1000 / ((performance.now() - start) * threads);
   };
 }
 

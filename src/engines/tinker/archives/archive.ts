@@ -16,6 +16,8 @@ import { showBytes } from "../../../format.ts";
 
 /** Weights in files of a few gigabytes are far fewer. */
 const mostEntries = 10_000;
+/** In characters, of a path. */
+const longestName = 1000;
 
 /** A directory's files, in the order of their names. */
 export async function* tarOf(directory: string): AsyncGenerator<Buffer> {
@@ -51,7 +53,7 @@ async function* contentsOf(source: string): AsyncGenerator<Buffer> {
  */
 export async function extractTar(archive: AsyncIterable<Uint8Array>, directory: string): Promise<void> {
   let entries = 0;
-  const names = new Set<string>();
+  const [names, folders] = [new Set<string>(), new Set<string>()];
   const filter = ({ name: given, type, pax = {} }: TarHeader): boolean => {
     if (++entries > mostEntries) throw damaged(`it has more than ${mostEntries} entries`);
     if (type === "directory") return false;
@@ -63,7 +65,14 @@ export async function extractTar(archive: AsyncIterable<Uint8Array>, directory: 
     if (leadsElsewhere || /[\\\0]|^[a-z]:/i.test(name))
       throw damaged(`the name ${JSON.stringify(given)} leads elsewhere`);
     if (names.has(name)) throw damaged(`it has ${JSON.stringify(name)} twice`);
+    if (name.length > longestName) throw damaged(`it has a name of more than ${longestName} characters`);
     names.add(name);
+    const parts = name.split("/");
+    const own = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+    for (const folder of own) folders.add(folder);
+    // Whether the file system says so depends on how far the file has been written.
+    const both = [name, ...own].find((each) => names.has(each) && folders.has(each));
+    if (both !== undefined) throw damaged(`${JSON.stringify(both)} is a file and a folder`);
     return true;
   };
   try {
