@@ -61,7 +61,7 @@ export async function startProcess(limits: Limits, program = worker): Promise<Pr
   });
   // Whoever waits for a reply gets the error; without a listener it would end the parent.
   child.on("error", () => {});
-  let said = "";
+  let [asked, said] = [0, ""];
   child.stdout?.on("data", (text: Buffer) => (said += text.toString()));
   const end = async (): Promise<void> => {
     if (hasEnded(child) || child.pid === undefined) return;
@@ -86,10 +86,13 @@ export async function startProcess(limits: Limits, program = worker): Promise<Pr
       setRefs("ref");
       const what = `comparing two answers, with at most ${limits.processorSeconds} s of the processor,`;
       try {
+        asked++;
         child.send(question);
         return verdictSchema.parse(await withinTime(() => replyOf(child), wallSeconds * 1000, what));
       } catch (error) {
-        const reached = reachedSchema.safeParse(said);
+        // What it said of an earlier question, whose reply came all the same, is not about this one.
+        const [number, limit] = said.split(" ");
+        const reached = reachedSchema.safeParse(number === String(asked) ? limit : null);
         if (error instanceof Ended && reached.success) return reached.data;
         throw error instanceof ServiceError ? error : failed(error);
       } finally {

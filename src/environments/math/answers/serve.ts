@@ -4,7 +4,8 @@ import type { Verdict } from "./process.ts";
 
 /**
  * Writes the limit that a question reached to standard output, and ends the process. No question keeps this thread from
- * running. `state`: 1 while a question is answered. Resident memory counts, so that V8's own limit, which is higher and
+ * running. `state`: the number of the question that is answered, from 1, or 0; it is told too, since the reply may have
+ * been sent meanwhile. Resident memory counts, so that V8's own limit, which is higher and
  * at which it gives no notice, is not reached.
  */
 const watching = `
@@ -16,12 +17,14 @@ const used = () => {
 };
 for (;;) {
   Atomics.wait(state, 0, 0);
+  const question = Atomics.load(state, 0);
+  if (question === 0) continue;
   const before = used();
-  while (Atomics.wait(state, 0, 1, 20) === "timed-out") {
+  while (Atomics.wait(state, 0, question, 20) === "timed-out") {
     const now = used();
     const isLong = now.processor - before.processor > processorSeconds * 1e6;
     if (!isLong && now.memory - before.memory < megabytes * 2 ** 20) continue;
-    writeSync(1, isLong ? "processor" : "memory");
+    writeSync(1, question + (isLong ? " processor" : " memory"));
     process.kill(process.pid, "SIGKILL");
   }
 }
@@ -30,7 +33,8 @@ for (;;) {
 /** The process has one argument, its limits as JSON. */
 export function serve(answer: (question: unknown) => Verdict): void {
   const state = new Int32Array(new SharedArrayBuffer(4));
-  const set = (to: 0 | 1): void => {
+  let asked = 0;
+  const set = (to: number): void => {
     Atomics.store(state, 0, to);
     Atomics.notify(state, 0);
   };
@@ -39,7 +43,7 @@ export function serve(answer: (question: unknown) => Verdict): void {
   const watcher = new Worker(watching, options);
   watcher.unref();
   process.on("message", (question) => {
-    set(1);
+    set(++asked);
     const verdict = answer(question);
     set(0);
     process.send?.(verdict);

@@ -1,4 +1,4 @@
-/** A process that does what it is told. */
+/** A child process whose question names what to do. */
 import { serve } from "../serve.ts";
 
 const kept: unknown[] = [];
