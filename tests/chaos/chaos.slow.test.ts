@@ -23,7 +23,7 @@ const tried = [
   "functions graded in the sandbox: kills a child process",
   "functions graded in the sandbox: has no user namespaces",
   "programs graded in the sandbox: kills a child process",
-  "answers compared in threads: ends threads",
+  "answers compared in processes: kills a child process now and then",
   "a data set of the hub: breaks off answers",
   "a coach: loses answers",
   "a coach: gets a key that is a word of its answers",

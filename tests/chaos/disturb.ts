@@ -31,16 +31,21 @@ export interface Disturbance {
 
 export const undisturbed: Disturbance = { name: "none" };
 
-/** A random process below the command's is killed every 100 to 700 ms. */
-export const kills: Disturbance = {
-  name: "kills a child process",
+const killing = (name: string, milliseconds: readonly [number, number]): Disturbance => ({
+  name,
   during: (pid, random, ended) =>
-    repeatedly(random, ended, [100, 700], () => {
+    repeatedly(random, ended, milliseconds, () => {
       const children = descendantsOf(pid);
       const victim = children[drawInt(random, Math.max(1, children.length))];
       return victim !== undefined && signalled(victim, "SIGKILL");
     }),
-};
+});
+
+/** A random process below the command's. */
+export const kills = killing("kills a child process", [100, 700]);
+
+/** For processes that take a second to start. */
+export const killsRarely = killing("kills a child process now and then", [500, 1500]);
 
 const ends = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGXCPU"] as const;
 
@@ -104,19 +109,6 @@ export const withoutNamespaces: Disturbance = {
     const { status } = spawnSync("bwrap", [...(withoutNamespaces.within ?? []).slice(1), "true"]);
     return status === 0 ? null : "bubblewrap cannot be used here";
   },
-};
-
-const threads = new URL("threads.ts", import.meta.url).href;
-
-/** In which answers are compared. */
-export const endsThreads: Disturbance = {
-  name: "ends threads",
-  env: () => ({ NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "end" }),
-};
-
-export const lateThreads: Disturbance = {
-  name: "lets threads wait for two seconds",
-  env: () => ({ NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "late" }),
 };
 
 /** Of five requests one meets the fault. */

@@ -53,27 +53,26 @@ export const repairs: readonly Repair[] = [
     foundBy: "functions graded in the sandbox: kills a child process",
   },
   {
-    defect: "an answer is wrong if the thread that compares it is lost",
+    defect: "an answer is wrong if the process that compares it is lost",
     changes: [
       {
-        file: "src/environments/math/answers/thread.ts",
-        repaired: `if (hasCode(error, "ERR_WORKER_OUT_OF_MEMORY")) return "memory";`,
-        broken: `return "processor";`,
+        file: "src/environments/math/answers/process.ts",
+        repaired: "if (error instanceof Ended && reached.success) return reached.data;",
+        broken: `if (error instanceof Ended) return "processor";`,
       },
     ],
-    foundBy: "answers compared in threads: ends threads",
+    foundBy: "answers compared in processes: kills a child process now and then",
   },
   {
-    defect: "an answer is wrong if comparing it takes a second by the clock",
+    defect: "an answer is wrong if comparing it takes two seconds by the clock",
     changes: [
       {
-        file: "src/environments/math/answers/thread.ts",
-        repaired: "  for (;;) {\n    await delay(pollMilliseconds, null, { signal });",
-        broken:
-          "  for (let polls = 0; ; polls++) {\n    if (polls > 10) return 'processor';\n    await delay(pollMilliseconds, null, { signal });",
+        file: "src/environments/math/answers/serve.ts",
+        repaired: "return { processor: user + system,",
+        broken: "return { processor: performance.now() * 1e3,",
       },
     ],
-    foundBy: "answers compared in threads: lets threads wait for two seconds",
+    foundBy: "answers compared in processes: freezes the command and its children",
   },
   {
     defect: "an expert that fails has edited nothing, and nobody counts it",

@@ -29,7 +29,7 @@ export const scenarios: readonly Scenario[] = [
   ]),
   ...each(on.programGrader, [by.kills, by.signals, by.freezes, by.load, by.withoutNamespaces]),
   ...each(on.hostileFunctions, [by.load]),
-  ...each(on.comparisons, [by.endsThreads, by.lateThreads, by.freezes, by.load]),
+  ...each(on.comparisons, [by.killsRarely, by.freezes, by.freezesChildren, by.load]),
   ...each(on.hub, [...by.faults, ...by.dies(2)]),
   ...each(on.coach, [...by.faults, ...by.dies(3), by.killsCommand]),
   ...each(on.coach, [by.wordKey, ...by.habits("surrounds its answers with prose")], "same"),

@@ -153,7 +153,7 @@ const mathFields = { prompt: "text", answer: "result" };
 const mathSplits = `environment.splits=${JSON.stringify({ heldOut: "train[:60]", train: "train[60:]" })}`;
 
 export const comparisons: Subject = {
-  name: "answers compared in threads",
+  name: "answers compared in processes",
   named: failing("compar"),
   async run(disturbed) {
     const file = path.join(disturbed.place.folder, "math.jsonl");
