@@ -173,7 +173,11 @@ test.each([
   ["partial rotation", { ...llama, partial_rotary_factor: 0.5 }, ["partial_rotary_factor"]],
   ["quantised weights", { ...llama, quantization_config: { bits: 4 } }, ["quantization_config"]],
   ["heads that do not divide", { ...llama, num_key_value_heads: 3 }, ["num_key_value_heads is 3"]],
-  ["heads that do not divide the width", { ...llama, num_attention_heads: 5 }, ["head_dim"]],
+  [
+    "heads that do not divide the width",
+    { ...llama, num_attention_heads: 5 },
+    ["num_attention_heads is 5; expected a divisor of hidden_size"],
+  ],
   ["an odd head size", { ...llama, head_dim: 7 }, ["head_dim is 7"]],
   ["a negative epsilon", { ...llama, rms_norm_eps: -1 }, ["rms_norm_eps"]],
   ["a flag that is a number", { ...llama, tie_word_embeddings: 1 }, ["tie_word_embeddings"]],

@@ -170,7 +170,10 @@ export function readModelShape(file: string, values: JsonObject): ModelShape {
   const { isGemma } = architecture;
   const hiddenSize = config.count("hidden_size");
   const heads = config.count("num_attention_heads");
-  const headSize = config.count("head_dim", architecture.headSize ?? hiddenSize / heads, mostHeadSize);
+  const usualSize = architecture.headSize ?? hiddenSize / heads;
+  if (!Number.isSafeInteger(usualSize) && config.value("head_dim") === undefined)
+    config.reject("num_attention_heads", `a divisor of hidden_size (${hiddenSize}), or head_dim as well`);
+  const headSize = config.count("head_dim", usualSize, mostHeadSize);
   const keyValueHeads = config.count("num_key_value_heads", heads);
   if (headSize % 2 !== 0) config.reject("head_dim", "an even number");
   if (heads % keyValueHeads !== 0)

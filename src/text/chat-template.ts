@@ -72,7 +72,16 @@ export function chatTemplate(directory: string, config: JsonObject, variables: J
 }
 
 function noTemplate(directory: string): ChatTemplate {
-  return { source: "", render: () => reject(directory, "has no chat template: add chat_template.jinja") };
+  return {
+    source: "",
+    render: () => {
+      throw withoutTemplate(directory);
+    },
+  };
+}
+
+export function withoutTemplate(directory: string): TroupeError {
+  return new TroupeError("bad_model", `${join(directory)} has no chat template: add chat_template.jinja`);
 }
 
 export interface TemplateSources {

@@ -32,6 +32,8 @@ export interface Tokenizer {
   tokenBytes(id: number): Uint8Array;
   /** The concatenated bytes of all ids. */
   readonly allTokenBytes: TokenBytes["all"];
+  /** Without a template nothing can be rendered. */
+  readonly hasTemplate: boolean;
   /** The chat template's text; with `addGenerationPrompt` it ends where the model's own text starts. */
   render(messages: readonly Message[], addGenerationPrompt: boolean, tools?: readonly Tool[]): string;
   /**
@@ -73,6 +75,7 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
     parseReply: replies.parse,
     writesCalls: () => replies.format().calls !== undefined && template.source.includes("tools"),
     tokenBytes: coder.bytes.of,
+    hasTemplate: template.source !== "",
     allTokenBytes: coder.bytes.all,
     render: (...asked) => removeMarks(renderMarked(...asked)),
     renderPrompt: (...asked) => coder.encode(renderMarked(...asked)),

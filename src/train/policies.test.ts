@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openEngine } from "../engines/open.ts";
+import type { JsonObject } from "../text/files.ts";
 import { modelDirectory, openPolicies } from "./policies.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
@@ -75,6 +76,27 @@ test("a policy's template variables reach its chat template", async () => {
     const opened = await openPolicies(engine, { ...recipe, policies }, environment, models);
     expect(opened["quiet"]?.tokenizer.render([], true)).toBe("no thoughts");
     expect(opened["usual"]?.tokenizer.render([], true)).toBe("thoughts");
+  } finally {
+    await engine.close();
+  }
+});
+
+test("a model without a chat template is rejected before its weights are read", async () => {
+  const { recipe, environment } = tinyRecipe();
+  const models = path.join(directory, "models");
+  const model = await modelDirectory({ preset: "nano" }, recipe, environment, models);
+  const file = path.join(model, "tokenizer_config.json");
+  const { chat_template: _, ...config } = JSON.parse(await fs.readFile(file, "utf8")) as JsonObject;
+  await fs.writeFile(file, JSON.stringify(config));
+  await fs.rm(path.join(model, "chat_template.jinja"), { force: true });
+  await fs.rm(path.join(model, "model.safetensors"));
+  const policies = { shared: { model: { path: model } } };
+  const engine = openEngine({ threads: 1 });
+  try {
+    await expect(openPolicies(engine, { ...recipe, policies }, environment, models)).rejects.toMatchObject({
+      code: "bad_model",
+      message: expect.stringMatching(/has no chat template: add chat_template\.jinja/) as string,
+    });
   } finally {
     await engine.close();
   }

@@ -15,6 +15,7 @@ import type { RolloutPolicy } from "../rollout/setting.ts";
 import { damagedCheckpoint } from "../runs/checkpoints.ts";
 import { temporaryPrefix, writing } from "../runs/durable.ts";
 import type { Role } from "../teams/team.ts";
+import { withoutTemplate } from "../text/chat-template.ts";
 import { loadTokenizer, unknownWords, type Tokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 
@@ -41,6 +42,7 @@ export async function openPolicies(
   replaced: ReadonlyMap<string, StoredPolicy> = new Map(),
 ): Promise<OpenPolicies> {
   const opened: Record<string, OpenPolicy> = {};
+  const asked = new Set(rolesByTeam(recipe).flatMap((roles) => roles.map(({ policy }) => policy)));
   for (const [name, policy] of Object.entries(recipe.policies)) {
     const stored = replaced.get(name);
     const saved = stored === undefined ? null : savedDirectory(stored);
@@ -50,6 +52,8 @@ export async function openPolicies(
         : await modelDirectory(policy.model, recipe, environment, models);
     const model = stored ?? directory;
     const tokenizer = loadTokenizer(textDirectory(directory), policy.templateVariables);
+    // Before the weights are read, which takes half a minute for a large model.
+    if (asked.has(name) && !tokenizer.hasTemplate) throw withoutTemplate(textDirectory(directory));
     const info = await engine.createPolicy({ name, model, ...adapterOf(name, policy, recipe.seed) });
     checkWords(environment, tokenizer, {
       model: directory,
@@ -59,6 +63,12 @@ export async function openPolicies(
     opened[name] = { tokenizer, maxLength: info.maxLength, info, model };
   }
   return opened;
+}
+
+/** Of the trained team, then of each compared team. */
+export function rolesByTeam({ team, evaluation }: Recipe) {
+  const teams = [team, ...Object.values(evaluation.compare)];
+  return teams.map(({ roles }) => Object.values(roles));
 }
 
 const otherModel =

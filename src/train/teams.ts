@@ -14,7 +14,7 @@ import type { Recipe, RecipeTeam } from "../recipes/schema.ts";
 import type { SavedBase } from "../runs/checkpoint-state.ts";
 import { buildTeam } from "../teams/build.ts";
 import type { Role, Team } from "../teams/team.ts";
-import type { OpenPolicies } from "./policies.ts";
+import { rolesByTeam, type OpenPolicies } from "./policies.ts";
 
 export interface NamedTeam {
   readonly name: string;
@@ -54,9 +54,7 @@ export function sftPolicies(recipe: Recipe): ReadonlySet<string> {
 }
 
 function policiesOfSft(recipe: Recipe): ReadonlySet<string> {
-  const teams = [recipe.team, ...Object.values(recipe.evaluation.compare)];
-  const roles = teams.map((team) => Object.values(team.roles));
-  return new Set(sftRoles(recipe, roles).map(({ policy }) => policy));
+  return new Set(sftRoles(recipe, rolesByTeam(recipe)).map(({ policy }) => policy));
 }
 
 /**
