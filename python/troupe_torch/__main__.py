@@ -9,8 +9,10 @@ import os
 import sys
 import threading
 
-_out = os.fdopen(os.dup(1), "wb")
+_in, _out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
+# A library that asks a question would wait for ever, and read requests.
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 # Results must not depend on where in memory an operand is. Read when the libraries are loaded.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -78,13 +80,14 @@ def _reject(problem: str) -> None:
     # The caller knows how its program is called.
     error = {"code": "no_engine", "message": problem, "fix": "python"}
     text = json.dumps({"id": 0, "error": error}).encode()
-    _out.write(struct.pack("<I", len(text)) + text)
+    # As in frames.py, which needs numpy.
+    _out.write(b"\xf0TRM" + struct.pack("<I", len(text)) + text)
     _out.flush()
 
 
 def _read(read_message: Any, requests: "queue.Queue[Any]", cancelled: set[int]) -> None:
     while True:
-        message = read_message(sys.stdin.buffer)
+        message = read_message(_in)
         if message is None:
             # Nobody is left for whom to compute; the main thread may be deep in a product of matrices.
             os._exit(0)

@@ -22,6 +22,9 @@ from .passes import Settings
 #: Scores, and what is chosen of them.
 Results = tuple[Tensor, Tensor]
 
+#: Of a batch. Steps differ by the adapters in them and by length.
+MOST_GRAPHS = 64
+
 #: Those whose steps cannot be recorded.
 _unrecorded: WeakSet[Model] = WeakSet()
 
@@ -81,6 +84,8 @@ class Step:
     def _replayed(self, key: Hashable, compute: Callable[[], Results]) -> Results:
         """The first step of a kind runs as it is, which also makes ready what kernels need; the second is recorded."""
         if key not in self._replays:
+            if len(self._replays) == MOST_GRAPHS:
+                del self._replays[next(iter(self._replays))]
             self._replays[key] = None
             return compute()
         replay = self._replays[key]

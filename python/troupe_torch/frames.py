@@ -1,6 +1,6 @@
 """
-Messages on a pipe: the length of a JSON header in 4 bytes, the header, then the arrays that its `arrays` lists with
-name, type and shape, as they are in memory. Everything is little-endian.
+Messages on a pipe: a mark that nothing else begins with, the length of a JSON header in 4 bytes, the header, then the
+arrays that its `arrays` lists with name, type and shape, as they are in memory. Everything is little-endian.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Mapping
 
 import numpy as np
 
+MARK = b"\xf0TRM"
 TYPES = {"i32": np.dtype("<i4"), "f32": np.dtype("<f4"), "u8": np.dtype("u1")}
 NAMES = {dtype: name for name, dtype in TYPES.items()}
 
@@ -25,10 +26,10 @@ class Message:
 
 def read_message(stream: BinaryIO) -> Message | None:
     """None at the end of the stream, also in the middle of a message: the other side is gone."""
-    start = _exactly(stream, 4)
+    start = _exactly(stream, len(MARK) + 4)
     if start is None:
         return None
-    text = _exactly(stream, struct.unpack("<I", start)[0])
+    text = _exactly(stream, struct.unpack_from("<I", start, len(MARK))[0])
     if text is None:
         return None
     header = json.loads(text)
@@ -63,7 +64,7 @@ class Writer:
         ]
         text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
         with self._lock:
-            self._stream.write(struct.pack("<I", len(text)) + text)
+            self._stream.write(MARK + struct.pack("<I", len(text)) + text)
             for array in laid.values():
                 self._stream.write(memoryview(array).cast("B") if array.size > 0 else b"")
             self._stream.flush()

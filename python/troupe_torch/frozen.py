@@ -43,9 +43,17 @@ def keep_narrow(whole: nn.Module) -> None:
     for parameter in whole.parameters():
         if parameter.dtype == torch.bfloat16 and (id(parameter) in others or id(parameter) not in kept):
             parameter.data = parameter.data.float()
+    widen_buffers(whole)
+
+
+def widen_buffers(whole: nn.Module) -> None:
+    """To float32. What transformers computed, and rounded as it loaded, is computed again: Gemma's scale of embeddings."""
     for buffer in whole.buffers():
         if buffer.dtype == torch.bfloat16:
             buffer.data = buffer.data.float()
+    for module in whole.modules():
+        if hasattr(module, "scalar_embed_scale"):
+            module.embed_scale.data = torch.full_like(module.embed_scale, module.scalar_embed_scale, dtype=torch.float32)
 
 
 @contextmanager

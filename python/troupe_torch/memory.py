@@ -29,7 +29,10 @@ def predicted_peak(
     recompute: bool,
     work: Mapping[str, int],
 ) -> dict[str, int]:
-    """@param work `tokens` of a policy's batch, a prompt's once; `longest` sequence; `sequences` that are sampled together"""
+    """
+    @param work `tokens` of a policy's batch, a prompt's once, of which `prompts` are; `longest` sequence; `sequences` that
+    are sampled together
+    """
     tokens, longest = work["tokens"], work["longest"]
     models = {id(policy.model): policy.model for policy in policies.values()}
     device = next(iter(models.values())).device
@@ -37,7 +40,9 @@ def predicted_peak(
     # Gradients and both moments, in float32. Those that exist are counted twice where the process already holds them.
     steady = 12 * trained
     at_once = max(longest, min(tokens, settings.trunk_tokens))
-    training = max(_of_training(model, settings, recompute, at_once) for model in models.values())
+    # Only what continues a prompt has scores.
+    scored = min(settings.head_tokens, at_once, tokens - work["prompts"])
+    training = max(_of_training(model, settings, recompute, at_once, scored) for model in models.values())
     if isinstance(sampler, VllmSampler):
         more = steady + sampler.kept_bytes(models.values()) + training
     else:
@@ -52,12 +57,12 @@ def placed(more: float, host: int, on_device: int | None) -> dict[str, int]:
     return {"host": host, "device": int(CONTEXT + on_device + more)}
 
 
-def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int) -> float:
+def _of_training(model: Model, settings: Settings, recompute: bool, tokens: int, scored: int) -> float:
     size = _bytes(model, settings)
     wide = sum(each.out_features for each in _linear(model)) / _layers(model)
     layer = tokens * KEPT * size * (wide + 4 * model.hidden_size)
     states = tokens * size * model.hidden_size * (_layers(model) + 4)
-    scores = SCORES * 4 * model.vocabulary * min(settings.head_tokens, tokens)
+    scores = SCORES * 4 * model.vocabulary * scored
     return (states + layer if recompute else states + _layers(model) * layer) + scores
 
 

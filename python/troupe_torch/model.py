@@ -7,7 +7,7 @@ import inspect
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
 import torch
 import transformers
@@ -23,6 +23,9 @@ from .frozen import in_float32, is_stored_in_bfloat16, keep_narrow
 from .quantised import cast_others, quantise
 
 CRITIC = "ForTokenClassification"
+
+#: Above that of any model.
+MOST_LENGTH = 1 << 26
 
 #: What differs in architectures that are often asked for; said only if the model was rejected.
 WHY = {
@@ -126,9 +129,11 @@ def read_json(file: Path) -> dict[str, Any]:
 
 def _config(directory: Path) -> PretrainedConfig:
     try:
-        config = AutoConfig.from_pretrained(directory, local_files_only=True)
-    except (ValueError, KeyError, OSError) as error:
-        raise EngineError("bad_model", f"{directory}/config.json: {_first_line(error)}") from error
+        config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # transformers has many ways to reject a configuration
+        own = "auto_map" in read_json(directory / "config.json")
+        why = "its architecture is code of its own, which is not executed" if own else _first_line(error)
+        raise EngineError("bad_model", f"{directory}/config.json: {why}") from error
     # Dropout has no place in a policy gradient: the probabilities must be those that sampled.
     for key, value in config.to_dict().items():
         if "drop" in key and isinstance(value, float):
@@ -140,7 +145,7 @@ def _config(directory: Path) -> PretrainedConfig:
 
 def _max_length(config: PretrainedConfig, directory: Path) -> int:
     longest = getattr(config, "max_position_embeddings", None)
-    if not isinstance(longest, int) or longest < 1:
+    if not isinstance(longest, int) or not 1 <= longest <= MOST_LENGTH:
         raise EngineError("unsupported", f"{directory}/config.json does not say how long its sequences can be")
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     kind = rope.get("rope_type", rope.get("type"))
@@ -158,7 +163,10 @@ def _load(directory: Path, config: PretrainedConfig, dtype: torch.dtype, critic:
             dtype=dtype,
             attn_implementation=attention.NAME,
             local_files_only=True,
+            trust_remote_code=False,
             use_safetensors=True,
+            # Those are reported, as the others are.
+            ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
     except EngineError:
@@ -172,10 +180,16 @@ def _load(directory: Path, config: PretrainedConfig, dtype: torch.dtype, critic:
     other = sorted(
         str(name) for name in report["unexpected_keys"] if not str(name).startswith("score.") and "rotary" not in str(name)
     )
-    if lost or other or report.get("mismatched_keys"):
-        what = f"lacks {lost[0]}" if lost else f"has {other[0]}" if other else "has tensors of another shape"
+    mismatched = sorted(report.get("mismatched_keys") or [])
+    if lost or other or mismatched:
+        what = f"lacks {lost[0]}" if lost else f"has {other[0]}" if other else _mismatch(*mismatched[0])
         raise EngineError("bad_model", f"{directory} {what}; expected the weights of {type(model).__name__}")
     return model
+
+
+def _mismatch(name: str, stored: Iterable[int], expected: Iterable[int]) -> str:
+    sizes = (" × ".join(str(size) for size in shape) for shape in (stored, expected))
+    return "has {} of the shape {}, its config.json says {}".format(name, *sizes)
 
 
 def _first_line(error: BaseException) -> str:
@@ -238,6 +252,8 @@ def _prove(model: Model) -> None:
     if middle <= prompt or middle >= length:
         return
     own = _own_scores(model, tokens)
+    if not own.isfinite().all():
+        raise EngineError("bad_model", "its scores are no numbers; are its weights?")
     # Layers are computed again in training mode only, which must not change a number.
     model.whole.train()
     positions = torch.arange(length, device=model.device)
@@ -291,7 +307,10 @@ def stored_tensors(directory: Path, stem: str) -> dict[str, tuple[Path, tuple[in
     index = directory / f"{stem}.safetensors.index.json"
     names = [f"{stem}.safetensors"]
     if index.exists():
-        names = sorted(set(read_json(index).get("weight_map", {}).values()))
+        listed = read_json(index).get("weight_map")
+        if not isinstance(listed, dict) or not all(isinstance(each, str) for each in listed.values()):
+            raise EngineError("bad_model", f"{index} lists no files of weights")
+        names = sorted(set(listed.values()))
     found: dict[str, tuple[Path, tuple[int, ...]]] = {}
     for name in names:
         try:

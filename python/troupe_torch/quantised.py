@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from .errors import EngineError
+from .frozen import widen_buffers
 
 # src/engines/torch/install.ts has the same.
 REQUIREMENT = "bitsandbytes==0.50.2"
@@ -51,9 +52,8 @@ def cast_others(whole: nn.Module, dtype: torch.dtype) -> None:
     for parameter in whole.parameters():
         if parameter.is_floating_point() and not hasattr(parameter, "quant_state"):
             parameter.data = parameter.data.to(dtype)
-    for buffer in whole.buffers():
-        if buffer.dtype == torch.bfloat16:
-            buffer.data = buffer.data.to(dtype)
+    if dtype == torch.float32:
+        widen_buffers(whole)
 
 
 def scale_bytes(weight: Tensor) -> int:

@@ -225,8 +225,12 @@ class Sampler:
                 self.release()
                 batch = Batch(model, rows, Step(model, rows, self._settings), [None] * self.rows)
                 batches.append(batch)
-            elif batch.rows.most_bytes(most) + self._held_beside(batch) > self.most:
-                self.release(but=batch)
+            elif max(batch.rows.most_bytes(most), batch.rows.bytes) + self._held_beside(batch) > self.most:
+                # A batch that waits may have grown for longer sequences than these.
+                is_larger = not batch.in_use and batch.rows.bytes > batch.rows.empty().most_bytes(most)
+                self.release(but=None if is_larger else batch)
+                if is_larger:
+                    continue
             batch.rows.most = max(batch.rows.most, most)
             taken = batch.free[: len(waiting.sequences)]
             batch.rows.fill(taken, waiting.captured, waiting.start, waiting.start + waiting.length)
@@ -240,7 +244,8 @@ class Sampler:
         others = [each for each in self._all_batches() if each.in_use and each.rows is not rows]
         if all(each.model is not model for each in others):
             return True
-        return rows.most_bytes(most) + sum(each.most_bytes for each in others) <= self.most
+        held = sum(max(each.most_bytes, each.rows.bytes) for each in others)
+        return rows.most_bytes(most) + held <= self.most
 
     def _held_beside(self, batch: Batch) -> int:
         """Bytes of the other batches, also of those that wait."""

@@ -220,7 +220,7 @@ class Worker:
         self, header: Mapping[str, Any], directory: Path, adapter: Mapping[str, Any]
     ) -> tuple[Policy, list[str]]:
         name, place = header["name"], Path(header["base"])
-        model = self._base(place)
+        model = self._base(place, header["baseVersion"])
         try:
             _check_head(model, header["valueHead"])
             found = add_adapter(
@@ -242,8 +242,9 @@ class Worker:
             self._release(model)
             raise
 
-    def _base(self, place: Path) -> Model:
-        key = str(place.resolve())
+    def _base(self, place: Path, version: str) -> Model:
+        """@param version of its files: once they are replaced, the directory holds another model"""
+        key = f"{place.resolve()} {version}"
         base = self._bases.get(key)
         if base is None:
             model = Model(place, self._dtype, self._device, frozen=True, in_4_bits=self._in_4_bits)

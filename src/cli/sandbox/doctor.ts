@@ -17,8 +17,9 @@ export function doctorCommand(): Command {
     .action(async ({ json }: { readonly json?: boolean }) => {
       const found = {
         machine: machine(),
-        engine: await engine("local"),
-        torch: await engine("torch"),
+        engine: await engine({ type: "local" }),
+        // A Python that hangs is not waited for as long as one that computes.
+        torch: await engine({ type: "torch", timeoutSeconds: 120 }),
         sandboxes: await sandboxes(),
       };
       if (json === true) printJson(found);
@@ -48,14 +49,14 @@ function machine() {
 }
 
 async function engine(
-  type: "local" | "torch",
+  settings: Parameters<typeof openEngine>[0],
 ): Promise<
   | { readonly description: string; readonly arithmetic: Readonly<Record<string, string>> }
   | { readonly problem: string }
 > {
   try {
     await using closing = new AsyncDisposableStack();
-    const opened = openEngine({ type });
+    const opened = openEngine(settings);
     closing.defer(() => opened.close());
     await opened.ready?.();
     return { description: opened.description, arithmetic: opened.arithmetic };

@@ -65,6 +65,21 @@ describe.skipIf(python === undefined)("architectures of transformers", () => {
     await engine.close();
   });
 
+  it.each(["gemma2", "gemma3", "gemma4", "olmo2", "granite", "cohere", "glm4", "smollm3", "starcoder2"])(
+    "%s: an adapter's frozen base, which stays in bfloat16, has the numbers of its weights",
+    async (name) => {
+      const model = join(folder, name, "narrow");
+      const expected = await openSafetensors(join(model, "expected.safetensors"));
+      const engine = openShared();
+      const adapter = { rank: 2, alpha: 4, seed: 1, targetModules: ["q_proj"] };
+      await engine.createPolicy({ name: "p", model, adapter });
+      const { logprobs } = await engine.forward(data);
+      for (const [index, found] of logprobs.entries())
+        expect(difference(found, await readTensor(expected, `logprobs.${index}`))).toBeLessThan(1e-5);
+      await engine.close();
+    },
+  );
+
   it.each([
     ["qwen3_moe", /Qwen3MoeForCausalLM has experts/],
     ["falcon", /its architecture in transformers has an attention of its own/],
@@ -126,6 +141,17 @@ describe.skipIf(python === undefined)("architectures of transformers", () => {
     expect(await create()).toMatch(/phi3/);
     writeFileSync(join(model, "config.json"), "{");
     expect(await create()).toMatch(/config\.json cannot be read/);
+    const known = JSON.parse(config) as object;
+    for (const [wrong, message] of [
+      [{ vocab_size: "37" }, /config\.json: .*vocab_size/],
+      [{ vocab_size: 41 }, /has lm_head\.weight of the shape 37 × 24, its config\.json says 41 × 24/],
+      [{ max_position_embeddings: 1e12 }, /does not say how long/],
+      [{ model_type: "own", auto_map: { AutoConfig: "own.Own" } }, /code of its own, which is not executed/],
+    ] as const) {
+      writeFileSync(join(model, "config.json"), JSON.stringify({ ...known, ...wrong }));
+      const problem = await engine.createPolicy({ name: "p", model }).then(String, String);
+      expect(problem).toMatch(message);
+    }
     await engine.close();
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Messages on a pipe, as in python/troupe_torch/frames.py: the length of a JSON header in 4 bytes, the header, then the
- * arrays that its `arrays` lists with name, type and shape. Everything is little-endian.
+ * Messages on a pipe, as in python/troupe_torch/frames.py: a mark, the length of a JSON header in 4 bytes, the header, then
+ * the arrays that its `arrays` lists with name, type and shape. Everything is little-endian.
  */
 import { endianness } from "node:os";
 import type { Readable, Writable } from "node:stream";
@@ -22,8 +22,9 @@ interface Listed {
 
 const types = { i32: Int32Array, f32: Float32Array, u8: Uint8Array } as const;
 
-/** Above any header: one that is longer was not written by the worker. */
-const longestHeader = 2 ** 26;
+/** Of each message: a Python that prints something itself is noticed at once. */
+const mark = Buffer.from([0xf0, ...Buffer.from("TRM")]);
+const startLength = mark.length + 4;
 const largestBody = 2 ** 40;
 
 export function writeMessage(stream: Writable, { header, arrays }: Message): void {
@@ -35,7 +36,7 @@ export function writeMessage(stream: Writable, { header, arrays }: Message): voi
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
   stream.cork();
-  stream.write(Buffer.concat([length, text]));
+  stream.write(Buffer.concat([mark, length, text]));
   for (const array of Object.values(arrays))
     // A copy: the caller may use its array again before the pipe has taken it.
     stream.write(Buffer.from(new Uint8Array(array.buffer, array.byteOffset, array.byteLength)));
@@ -98,15 +99,19 @@ function nextMessage(held: Chunks): Message | null {
 }
 
 function nextHeader(held: Chunks): Awaited | null {
-  const start = held.peek(4);
+  const first = held.start();
+  if (!first.subarray(0, mark.length).equals(mark.subarray(0, first.length)))
+    throw new Error(`it wrote what is no message: ${showText(JSON.stringify(first.toString()), 200)}`);
+  const start = held.peek(startLength);
   if (start === null) return null;
-  const length = start.readUInt32LE();
-  if (length > longestHeader)
-    throw new Error(`it wrote what is no message: ${showText(held.start().toString(), 200)}`);
-  const text = held.peek(4 + length);
+  const end = startLength + start.readUInt32LE(mark.length);
+  const text = held.peek(end);
   if (text === null) return null;
-  held.take(4 + length);
-  const { arrays = [], ...header } = JSON.parse(text.subarray(4).toString()) as Record<string, unknown>;
+  held.take(end);
+  const { arrays = [], ...header } = JSON.parse(text.subarray(startLength).toString()) as Record<
+    string,
+    unknown
+  >;
   const listed = arrays as readonly Listed[];
   const bytes = listed.reduce(
     (sum, { type, shape }) => sum + sizeOf(shape) * types[type].BYTES_PER_ELEMENT,

@@ -1,11 +1,11 @@
 /** Frozen bases in bfloat16, below products in float32 and in bfloat16. */
-import { mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { WeightFormat } from "../../models/float-formats.ts";
 import type { LossResult } from "../engine.ts";
 import { writeMerged } from "../../models/exported.ts";
-import { makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
 import { device, engineWith } from "./testing/own-worker.ts";
 import { openShared, python } from "./testing/shared-worker.ts";
@@ -55,6 +55,26 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
       for (const [at, values] of (one?.[key] ?? []).entries())
         expect(difference(values, other?.[key][at] ?? new Float32Array(0))).toBeLessThan(1e-5);
     expect(one?.sampled.map(({ tokens }) => tokens)).toEqual(other?.sampled.map(({ tokens }) => tokens));
+    await engine.close();
+  });
+
+  it("an adapter is not accepted on other weights that were put in its base's place", async () => {
+    const engine = openShared();
+    const base = await written(narrow, "replaced", "BF16");
+    await engine.createPolicy({ name: "p", model: base, adapter });
+    const saved = await engine.checkpoint("p", { folder, name: "adapter" });
+    const from = { saved, folder };
+    const other = await makeModel(folder, "other", { seed: 2 });
+    for (const file of readdirSync(other)) {
+      rmSync(join(base, file), { force: true });
+      cpSync(join(other, file), join(base, file));
+    }
+    // While the base is in use, and once it is not.
+    for (const name of ["q", "p"]) {
+      if (name === "p") await engine.removePolicy("p");
+      const create = () => engine.createPolicy({ name, model: base, adapter, from });
+      expect(await failure("bad_model", create)).toMatch(/trained on a base with other weights/);
+    }
     await engine.close();
   });
 

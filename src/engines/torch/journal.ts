@@ -39,12 +39,14 @@ const changing = new Set([
 const lasting = new Set(["create", "tokenBytes"]);
 
 export class Journal {
-  #kept: readonly Kept[] = [];
+  #kept: Kept[] = [];
+  #bytes = 0;
 
   /** Whatever is no change is ignored. */
   add(change: Change): void {
     if (!changing.has(change.verb)) return;
-    this.#kept = [...this.#kept, { ...change, policies: policiesIn(change) }];
+    this.#kept.push({ ...change, policies: policiesIn(change) });
+    this.#bytes += bytesOf(change);
     if (isReset(change)) this.#shorten();
   }
 
@@ -70,22 +72,23 @@ export class Journal {
 
   clear(): void {
     this.#kept = [];
+    this.#bytes = 0;
   }
 
   /** In order. */
   get changes(): readonly Kept[] {
-    return this.#kept;
+    return [...this.#kept];
   }
 
   /** Of data and other arrays. */
   get bytes(): number {
-    const arrays = this.#kept.flatMap((each) => Object.values(each.arrays));
-    return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return this.#bytes;
   }
 
   #shorten(): void {
     for (const name of new Set(this.#kept.flatMap(({ policies }) => policies))) this.#shortenOf(name);
     this.#kept = this.#kept.filter(({ policies }) => policies.length > 0);
+    this.#bytes = this.#kept.reduce((sum, each) => sum + bytesOf(each), 0);
   }
 
   #shortenOf(name: PolicyName): void {
@@ -99,6 +102,10 @@ export class Journal {
       return isNeeded ? each : { ...each, policies: each.policies.filter((policy) => policy !== name) };
     });
   }
+}
+
+function bytesOf({ arrays }: Change): number {
+  return Object.values(arrays).reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 function mapped(
@@ -122,18 +129,21 @@ function policiesIn({ verb, header }: Change): readonly PolicyName[] {
 /** Size, time and number of each file, by its path. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Those with weights that a verb reads: taken before it, so that one which is replaced meanwhile is noticed. */
+/** Those of the models that a verb reads: taken before it, so that one which is replaced meanwhile is noticed. */
 export function filesOf(header: Readonly<Record<string, unknown>>): Files {
   const { directory, base, optimizer } = header;
   const directories = [directory, base].filter((each) => typeof each === "string");
-  const files = directories.flatMap((each) => weightsIn(each));
+  const files = directories.flatMap((each) => modelFilesIn(each));
   if (typeof optimizer === "string") files.push(optimizer);
   return Object.fromEntries(files.map((file) => [file, described(file)]));
 }
 
-function weightsIn(directory: string): readonly string[] {
+/** Weights and settings. */
+function modelFilesIn(directory: string): readonly string[] {
   try {
-    const names = readdirSync(directory).filter((name) => name.endsWith(".safetensors"));
+    const names = readdirSync(directory).filter((name) =>
+      /\.safetensors(\.index\.json)?$|^(adapter_)?config\.json$/.test(name),
+    );
     return names.map((name) => path.join(directory, name));
   } catch {
     return []; // The verb that reads it says so.

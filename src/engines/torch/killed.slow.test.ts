@@ -1,7 +1,7 @@
 /** The worker is killed, or loses its parent, in the middle of its work. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -134,6 +134,20 @@ describe.skipIf(python === undefined)("kill -9", async () => {
       /first\.optimizer was removed or replaced/,
     );
     expect(processes).toHaveLength(2);
+    await engine.close();
+  });
+
+  it("of the worker after config.json was edited: another model does not take its place", async () => {
+    const { engine } = openKilled({ verb: "optimStep", when: "after" });
+    const own = await makeModel(temporaryFolder(), "own");
+    await engine.createPolicy({ name: "p", model: own });
+    await engine.forwardBackward(data, { type: "cross_entropy" });
+    const config = JSON.parse(readFileSync(path.join(own, "config.json"), "utf8")) as object;
+    writeFileSync(path.join(own, "config.json"), JSON.stringify({ ...config, rms_norm_eps: 0.1 }));
+    await engine.optimStep("p", adam);
+    expect(await failure("service", () => engine.sample(request({ policy: "p" })))).toMatch(
+      /config\.json was removed or replaced/,
+    );
     await engine.close();
   });
 

@@ -1,5 +1,5 @@
 /** The verbs, computed by PyTorch in a process of its own (python/troupe_torch), on the GPU where there is one. */
-import { realpath } from "node:fs/promises";
+import { hash } from "node:crypto";
 import { TroupeError } from "../../errors.ts";
 import { adapterMarker, baseOf, holdsAdapter, holdsText } from "../../models/adapter-base.ts";
 import { initialAdapterTensor, writeAdapterConfig } from "../../models/adapter-directory.ts";
@@ -116,8 +116,6 @@ export class TorchEngine implements Engine {
   readonly #worker: EngineWorker;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, Policy>();
-  /** By real path. Adapters share a base that the worker has loaded, whatever has become of its files since. */
-  readonly #baseVersions = new Map<string, string>();
   /** What the worker runs on. Known once it is ready, which every verb waits for. */
   #found: Readonly<Record<string, unknown>> = {};
   #copies = 0;
@@ -167,8 +165,8 @@ export class TorchEngine implements Engine {
     this.#worker.moved(from, to);
   }
 
-  async predictMemory({ tokens, longest, sequences }: BatchSize): Promise<ProcessMemory> {
-    const asked = { tokens, longest, sequences };
+  async predictMemory(size: BatchSize): Promise<ProcessMemory> {
+    const asked = { ...size };
     const check = hasHeader(predictedSchema);
     const { header } = await this.#worker.ask("predictMemory", asked, {}, { check });
     return predictedSchema.parse(header);
@@ -295,7 +293,8 @@ export class TorchEngine implements Engine {
   copy(name: PolicyName): Promise<PolicyCopy> {
     return this.#read([name], async () => {
       const policy = this.#policy(name);
-      const to = `${name} copy ${++this.#copies}`;
+      let to = `${name} copy ${++this.#copies}`;
+      while (this.#policies.has(to)) to = `${name} copy ${++this.#copies}`;
       await this.#worker.ask("copy", { name, to });
       this.#policies.set(to, { ...policy, name: to });
       return {
@@ -332,14 +331,19 @@ export class TorchEngine implements Engine {
 
   async #make(made: Making): Promise<Policy> {
     const { name, directory, adapter, valueHead: critic, version } = made;
-    const base = await this.#baseAt(adapter === null ? directory : baseOf(made.model));
+    const from = adapter === null ? directory : baseOf(made.model);
+    const base = { directory: from, version: await modelVersion(from) };
     const stored = adapter !== null && holdsAdapter(directory);
     if (stored) await checkRecordedBase(directory, base);
-    const given = { name, directory, base: base.directory, adapter, valueHead: critic, stored };
+    // Adapters share a base that the worker has loaded, unless its files are others by now.
+    const baseVersion = hash("sha256", base.version);
+    const given = { name, directory, base: base.directory, baseVersion, adapter, valueHead: critic, stored };
     const check = hasHeader(createdSchema);
     const { header } = await this.#worker.ask("create", given, {}, { check });
     const { fresh, parameters, trainableParameters, maxLength, vocabularySize } = createdSchema.parse(header);
     try {
+      if ((await modelVersion(base.directory)) !== base.version)
+        throw new TroupeError("bad_model", `${base.directory} was changed while it was read; try again.`);
       // The local engine starts adapters with the same numbers.
       for (const [tensor, shape] of fresh) {
         const info: TensorInfo = { name: tensor, shape };
@@ -356,13 +360,6 @@ export class TorchEngine implements Engine {
       await this.#worker.ask("remove", { name }).catch(() => undefined);
       throw error;
     }
-  }
-
-  async #baseAt(directory: string): Promise<LoadedBase> {
-    const real = await realpath(directory).catch(() => directory);
-    const version = this.#baseVersions.get(real) ?? (await modelVersion(directory));
-    this.#baseVersions.set(real, version);
-    return { directory, version };
   }
 
   async #write(policy: Policy, directory: string): Promise<void> {

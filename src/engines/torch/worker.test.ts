@@ -26,7 +26,7 @@ function started(python: string, more: { timeoutSeconds?: number; log?: string }
 function framed(header: object): string {
   const text = JSON.stringify(header);
   const length = text.length.toString(8).padStart(3, "0");
-  return `printf '\\${length}\\000\\000\\000${text}'`;
+  return `printf '\\360TRM\\${length}\\000\\000\\000${text}'`;
 }
 
 const whole = { numpy: "2.1.0", safetensors: "0.8.0", torch: "2.15.0+cpu", transformers: "5.24.0" };
@@ -88,6 +88,12 @@ describe("a worker that does not start", () => {
   it("with a program that writes something else", async () => {
     const worker = started(interpreter("echo hello, this is no message; sleep 60"));
     expect(await failure("no_engine", () => worker.ready)).toMatch(/what is no message/);
+    await worker.close();
+  });
+
+  it("with a program that writes an empty line before it is a worker", async () => {
+    const worker = started(interpreter(`echo; ${framed({ id: 0, device: "cpu" })}; sleep 60`));
+    expect(await failure("no_engine", () => worker.ready)).toMatch(/what is no message: "\\n/);
     await worker.close();
   });
 

@@ -4,8 +4,10 @@
 
 In FOLDER/NAME: config.json, model.safetensors (float32), and expected.safetensors with `logprobs.I` of sequence I,
 `cross_entropy.loss`, and `cross_entropy.gradient.NAME`. The model's own attention is used, one sequence at a time.
+FOLDER/NAME/narrow is the model in bfloat16, with `logprobs.I` of these weights.
 """
 
+import copy
 import json
 import pathlib
 import sys
@@ -99,6 +101,12 @@ def main(data_file, folder):
                 parameter.add_(0.2 * torch.randn_like(parameter))
         directory = pathlib.Path(folder) / name
         model.save_pretrained(directory)
+        narrow = directory / "narrow"
+        copy.deepcopy(model).to(torch.bfloat16).save_pretrained(narrow)
+        rounded = AutoModelForCausalLM.from_pretrained(narrow, dtype=torch.float64, attn_implementation="eager")
+        with torch.no_grad():
+            found = {f"logprobs.{index}": logprobs(rounded, prompt, each["tokens"]).float() for index, (prompt, each) in enumerate(sequences)}
+        save_file(found, narrow / "expected.safetensors")
         model = model.double()
         expected, total = {}, torch.zeros((), dtype=torch.float64)
         for index, (prompt, each) in enumerate(sequences):
