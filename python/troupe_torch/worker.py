@@ -464,7 +464,7 @@ def _device(wanted: str) -> torch.device:
     if available[wanted]:
         return torch.device(wanted)
     works = " and ".join(name for name, works in available.items() if works)
-    raise EngineError("no_engine", f"engine.device: PyTorch {torch.__version__} finds no {wanted}, but {works}; {_missing(wanted)}")
+    raise EngineError("no_engine", f"PyTorch {torch.__version__} finds no {wanted}, but {works} (engine.device); {_missing(wanted)}")
 
 
 def _missing(wanted: str) -> str:

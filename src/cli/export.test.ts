@@ -122,6 +122,12 @@ test("an adapter matters, and alone has exactly the log-probabilities of the run
   const config = JSON.parse(await fs.readFile(at("legs-adapter", "adapter_config.json"), "utf8")) as object;
   const base = at("runs", "one", "models", "nano");
   expect(config).toMatchObject({ peft_type: "LORA", r: 3, lora_alpha: 12, base_model_name_or_path: base });
+  // So that it is not accepted on another base.
+  const saved = path.join("runs", "one", "checkpoints", "step-13", "legs");
+  const [record, expected] = ["legs-adapter", saved].map((each) =>
+    fs.readFile(at(each, "base_digests.json")),
+  );
+  expect(await record).toEqual(await expected);
 });
 
 test("says what was written and how to evaluate it, and the directory plays its role", async () => {

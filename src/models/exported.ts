@@ -21,6 +21,7 @@ import {
   type ModelDescription,
 } from "./model-directory.ts";
 import type { ModelShape } from "./model-config.ts";
+import { copyBaseRecord } from "./model-digests.ts";
 import type { TensorToWrite } from "./safetensors-write.ts";
 import { readTensor, type SafetensorsFile, type TensorInfo } from "./safetensors.ts";
 import type { Weights } from "./weights.ts";
@@ -89,6 +90,7 @@ export async function writeAdapter(
     return { ...tensor, values };
   });
   await writeAdapterFiles(folder, baseName, adapter, false, tensors);
+  await copyBaseRecord(directory, folder);
   await writeTextFiles(folder, await readTextFiles(text));
   return parametersOf(tensors);
 }

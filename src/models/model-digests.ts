@@ -61,6 +61,12 @@ export async function recordBase(folder: string, base: LoadedBase): Promise<void
   await fs.writeFile(path.join(folder, baseRecord), `${JSON.stringify(digests, null, 2)}\n`);
 }
 
+/** For an adapter that is written anew: what it was trained on. */
+export async function copyBaseRecord(from: string, folder: string): Promise<void> {
+  const record = await ifPresent(path.join(from, baseRecord), (file) => fs.readFile(file), "bad_model");
+  if (record !== null) await fs.writeFile(path.join(folder, baseRecord), record);
+}
+
 /**
  * An adapter computes something else on other weights, even of the same shape. Adapters of other programs have no record.
  * @throws TroupeError `bad_model` if the adapter in the directory was saved on a base with other weights

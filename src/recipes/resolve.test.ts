@@ -279,6 +279,7 @@ describe("mistakes in values", () => {
     ],
     ["evaluation.temperature={}", "expected a number, at least 0, found a mapping"],
     ["engine.type=tinker", "engine.url: missing; expected text"],
+    ["engine.device=cuda", "engine.device: is a setting of `type: torch`; add engine.type=torch"],
     [
       "engine.type=tinkr",
       'engine.type: expected one of local, torch, tinker, found "tinkr"; did you mean tinker?',

@@ -45,6 +45,17 @@ describe("engine install", () => {
     expect(await install({ build: "vllm" })).toMatchObject({ alreadyDone: true });
   });
 
+  it("that is asked for another Python replaces the installed one, or says why it cannot", async () => {
+    await install();
+    const other = path.join(folder, "other");
+    writeFileSync(other, readFileSync(python, "utf8").replace("3.12.1", "3.13.0"));
+    chmodSync(other, 0o755);
+    expect(await install({ python: undefined })).toMatchObject({ alreadyDone: true });
+    expect(await install({ python: other })).toMatchObject({ alreadyDone: false, version: "3.13.0" });
+    const missing = path.join(folder, "nowhere");
+    expect(await failure("no_engine", () => install({ python: missing }))).toContain(missing);
+  });
+
   it("starts over where packages are damaged, and never calls them installed", async () => {
     await install();
     writeFileSync(path.join(folder, "damaged"), "");

@@ -119,23 +119,28 @@ export interface TorchInstallOptions {
 }
 
 /**
- * Does nothing if it is installed. An interrupted installation starts over, and another build replaces the installed one.
+ * Does nothing if it is installed. An interrupted installation starts over; another build, or a Python of another version,
+ * replaces the installed one.
  * @throws TroupeError `no_engine` with what pip or Python said
  */
 export async function installTorch(
   options: TorchInstallOptions = {},
 ): Promise<InstalledTorch & { readonly alreadyDone: boolean; readonly packages: readonly string[] }> {
-  const { root = cacheRoot(), python = "python3", build = "default", quantise = false } = options;
+  const { root = cacheRoot(), build = "default", quantise = false } = options;
+  const python = options.python ?? "python3";
   const { onLine = () => {} } = options;
   const { requirements: packages } = packagesOf(build);
   const there = installedTorch(root);
+  // Of an interpreter that is asked for: another one replaces it.
+  const wanted = options.python === undefined ? there?.version : await supportedVersion(python);
   // One whose Python was replaced or whose packages were damaged starts over.
   const isWhole =
     there?.build === build &&
+    there.version === wanted &&
     (await importProblem({ ...there, quantise: quantise && there.quantise })) === null;
   if (there !== null && isWhole && (there.quantise || !quantise))
     return { ...there, alreadyDone: true, packages };
-  const version = there !== null && isWhole ? there.version : await supportedVersion(python);
+  const version = wanted ?? (await supportedVersion(python));
   const folder = environmentFolder(root);
   const parent = path.dirname(folder);
   await makeDirectory(parent, "the next installation starts over");

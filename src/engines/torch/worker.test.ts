@@ -50,7 +50,7 @@ describe("a worker that does not start", () => {
   it("without an interpreter", async () => {
     const worker = started(join(folder, "nowhere"));
     expect(await failure("no_engine", () => worker.ready)).toMatch(
-      /nowhere cannot be started \(there is no such program\); `troupe engine install torch` makes one/,
+      /nowhere cannot be started \(there is no such program\); `troupe engine install torch` installs one/,
     );
     expect(await failure("no_engine", () => worker.ask("remove", {}))).toMatch(/nowhere/);
     await worker.close();

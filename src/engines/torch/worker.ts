@@ -175,7 +175,7 @@ export class TorchWorker {
   #check(): void {
     if (performance.now() - this.#lastHeard < this.#timeout) return;
     const verbs = [...new Set(Array.from(this.#pending.values(), ({ verb }) => verb))].join(", ");
-    const limit = `${this.#timeout / 1000} s (engine.timeoutSeconds)`;
+    const limit = `${this.#timeout / 1000} s; a slow machine needs a larger engine.timeoutSeconds`;
     this.#group.kill(`it gave no sign of progress in ${verbs} for ${limit}`);
   }
 
@@ -249,6 +249,6 @@ function appendQuietly(file: string, text: string): void {
 
 function noPython(python: string, problem: string): TroupeError {
   const why = problem.endsWith("ENOENT") ? "there is no such program" : problem;
-  const fix = `\`${command("engine", "install", "torch")}\` makes one, \`engine.python\` names another`;
+  const fix = `\`${command("engine", "install", "torch")}\` installs one; \`engine.python\` or TROUPE_TORCH_PYTHON names another`;
   return new TroupeError("no_engine", `${python} cannot be started (${why}); ${fix}.`);
 }

@@ -137,7 +137,7 @@ function valueAt(tree: Tree, path: Path): unknown {
 export function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tree): Mistake {
   const key = String(path.at(-1));
   const known = keysOf(parent);
-  if (known.includes(key)) return oneOfTwo(path, known, tree);
+  if (known.includes(key)) return oneOfTwo(path, parent, tree);
   const valid = known.length > 0 ? known : givenKeys(treeAt(tree, path.slice(0, -1)));
   const where = path.length === 1 ? (parent?.title ?? "a recipe") : `\`${showKey(path.slice(0, -1))}\``;
   const origin = keyOriginAt(tree, path);
@@ -160,8 +160,8 @@ function givenKeys(tree: Tree | undefined): readonly string[] {
   return tree?.kind === "mapping" ? Object.keys(plainOf(tree) as object) : [];
 }
 
-/** Keys of different branches of a union: `preset` and `path` of a model. */
-function oneOfTwo(path: Path, keys: readonly string[], tree: Tree): Mistake {
+/** Keys of different branches of a union: `preset` and `path` of a model; an engine's settings without its `type`. */
+function oneOfTwo(path: Path, shape: JsonSchema | undefined, tree: Tree): Mistake {
   const parent = path.slice(0, -1);
   const type = valueAt(tree, [...parent, "type"]);
   if (typeof type === "string") {
@@ -169,7 +169,16 @@ function oneOfTwo(path: Path, keys: readonly string[], tree: Tree): Mistake {
     const fix = `remove it with ${showKey(path)}=null, or give the whole of \`${showKey(parent)}\` anew: ${showKey(parent)}=null, then its settings`;
     return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
   }
-  const others = keys.filter((key) => key !== path.at(-1) && treeAt(tree, [...parent, key]) !== undefined);
+  const others = keysOf(shape).filter(
+    (key) => key !== path.at(-1) && treeAt(tree, [...parent, key]) !== undefined,
+  );
+  const branches = (shape?.anyOf ?? []).filter((each) => keysOf(each).includes(String(path.at(-1))));
+  const [needed, ...more] = namesAt("type", branches);
+  if (type === undefined && needed !== undefined && others.length === 0) {
+    const problem = `is a setting of ${[needed, ...more].map((each) => `\`type: ${String(each)}\``).join(" and ")}`;
+    const fix = `add ${showKey([...parent, "type"])}=${String(needed)}`;
+    return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
+  }
   const problem = `cannot be combined with ${others.map((key) => `\`${key}\``).join(", ")}`;
   const fix = `remove one, as with ${showKey([...parent, others[0] ?? ""])}=null`;
   return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
