@@ -35,6 +35,7 @@ const changing = new Set([
   "zeroGradients",
   "restore",
 ]);
+const reading = new Set(["sample", "forward", "predictMemory", "readTensor", "write", "writeOptimizer"]);
 /** Of a policy whose state is read from files, all else before it has no effect. */
 const lasting = new Set(["create", "tokenBytes"]);
 
@@ -42,9 +43,11 @@ export class Journal {
   #kept: Kept[] = [];
   #bytes = 0;
 
-  /** Whatever is no change is ignored. */
+  /** Whatever changes nothing is ignored. */
   add(change: Change): void {
-    if (!changing.has(change.verb)) return;
+    if (reading.has(change.verb)) return;
+    // One that was forgotten here would be missing after a restart, without a word.
+    if (!changing.has(change.verb)) throw new Error(`It is not known what ${change.verb} changes.`);
     this.#kept.push({ ...change, policies: policiesIn(change) });
     this.#bytes += bytesOf(change);
     if (isReset(change)) this.#shorten();
@@ -99,9 +102,19 @@ export class Journal {
     const isRemoved = this.#kept[last]?.verb === "remove";
     this.#kept = this.#kept.map((each, index) => {
       const isNeeded = index > last || (!isRemoved && (index === last || lasting.has(each.verb)));
-      return isNeeded ? each : { ...each, policies: each.policies.filter((policy) => policy !== name) };
+      if (isNeeded) return index < last && each.header["name"] === name ? begun(each) : each;
+      return { ...each, policies: each.policies.filter((policy) => policy !== name) };
     });
   }
+}
+
+/** An adapter whose numbers are read later needs its base alone: what it began with may have been deleted. */
+function begun(change: Kept): Kept {
+  const { adapter, base } = change.header;
+  if (change.verb !== "create" || adapter === null || typeof base !== "string") return change;
+  const files = Object.entries(change.files).filter(([file]) => path.dirname(file) === base);
+  const header = { ...change.header, directory: base, stored: false };
+  return { ...change, header, files: Object.fromEntries(files) };
 }
 
 function bytesOf({ arrays }: Change): number {

@@ -137,6 +137,31 @@ describe.skipIf(python === undefined)("kill -9", async () => {
     await engine.close();
   });
 
+  it("of the worker once an adapter was saved again, and what it was made of deleted: the same bits", async () => {
+    const { engine, processes } = openKilled({ verb: "optimStep", when: "after" });
+    const folder = temporaryFolder();
+    const adapter = { rank: 2, alpha: 4, seed: 1, targetModules: ["q_proj"] };
+    await engine.createPolicy({ name: "q", model, adapter });
+    const saved = await engine.checkpoint("q", { folder, name: "first" });
+    await engine.createPolicy({ name: "p", model, adapter, from: { saved, folder } });
+    await engine.forwardBackward(data, { type: "cross_entropy" });
+    await engine.checkpoint("p", { folder, name: "second" });
+    await engine.zeroGradients("p");
+    await engine.checkpoint("p", { folder, name: "second" });
+    await engine.removePolicy("q");
+    rmSync(path.join(folder, "first"), { recursive: true });
+    await engine.forwardBackward(data, { type: "cross_entropy" });
+    await engine.optimStep("p", adam);
+    const found = await engine.sample(request({ policy: "p" }));
+    expect(processes).toHaveLength(2);
+    const whole = openKilled(null).engine;
+    await whole.createPolicy({ name: "p", model, adapter });
+    await whole.forwardBackward(data, { type: "cross_entropy" });
+    await whole.optimStep("p", adam);
+    expect(found).toEqual(await whole.sample(request({ policy: "p" })));
+    for (const each of [engine, whole]) await each.close();
+  });
+
   it("of the worker after config.json was edited: another model does not take its place", async () => {
     const { engine } = openKilled({ verb: "optimStep", when: "after" });
     const own = await makeModel(temporaryFolder(), "own");

@@ -175,8 +175,8 @@ function oneOfTwo(path: Path, shape: JsonSchema | undefined, tree: Tree): Mistak
   const branches = (shape?.anyOf ?? []).filter((each) => keysOf(each).includes(String(path.at(-1))));
   const [needed, ...more] = namesAt("type", branches);
   if (type === undefined && needed !== undefined && others.length === 0) {
-    const problem = `is a setting of ${[needed, ...more].map((each) => `\`type: ${String(each)}\``).join(" and ")}`;
-    const fix = `add ${showKey([...parent, "type"])}=${String(needed)}`;
+    const problem = `is a setting of ${[needed, ...more].map((each) => `\`type: ${each}\``).join(" and ")}`;
+    const fix = `add ${showKey([...parent, "type"])}=${needed}`;
     return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
   }
   const problem = `cannot be combined with ${others.map((key) => `\`${key}\``).join(", ")}`;
