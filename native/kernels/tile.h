@@ -40,13 +40,13 @@ struct Float32 {
 struct Narrow : Float32 {
   typedef uint16_t Stored;
   TROUPE_INLINE Group load_group(const Stored* p) {
+    typedef uint32_t Bits __attribute__((vector_size(lanes * 4)));
 #if defined(__AVX512F__)
-    // GCC would convert both halves and join them.
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-    return reinterpret_cast<Vector>(_mm512_slli_epi32(wide, 16));
+    // GCC would convert both halves and join them. The form without a mask makes it warn of a variable of its own.
+    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return reinterpret_cast<Vector>(reinterpret_cast<Bits>(_mm512_maskz_cvtepu16_epi32(0xFFFF, halves)) << 16);
 #else
     typedef uint16_t Halves __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
-    typedef uint32_t Bits __attribute__((vector_size(lanes * 4)));
     return reinterpret_cast<Vector>(__builtin_convertvector(*reinterpret_cast<const Halves*>(p), Bits) << 16);
 #endif
   }
