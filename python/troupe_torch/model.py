@@ -13,7 +13,7 @@ import torch
 import transformers
 from safetensors import safe_open
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForCausalLM, PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
 from . import attention
@@ -131,7 +131,8 @@ def _config(directory: Path) -> PretrainedConfig:
     try:
         config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers has many ways to reject a configuration
-        own = "auto_map" in read_json(directory / "config.json")
+        source = read_json(directory / "config.json")
+        own = "auto_map" in source and source.get("model_type") not in CONFIG_MAPPING
         why = "its architecture is code of its own, which is not executed" if own else _first_line(error)
         raise EngineError("bad_model", f"{directory}/config.json: {why}") from error
     # Dropout has no place in a policy gradient: the probabilities must be those that sampled.
@@ -180,7 +181,8 @@ def _load(directory: Path, config: PretrainedConfig, dtype: torch.dtype, critic:
     other = sorted(
         str(name) for name in report["unexpected_keys"] if not str(name).startswith("score.") and "rotary" not in str(name)
     )
-    mismatched = sorted(report.get("mismatched_keys") or [])
+    # Required: without it, tensors of another shape would stay as they were initialised.
+    mismatched = sorted(report["mismatched_keys"])
     if lost or other or mismatched:
         what = f"lacks {lost[0]}" if lost else f"has {other[0]}" if other else _mismatch(*mismatched[0])
         raise EngineError("bad_model", f"{directory} {what}; expected the weights of {type(model).__name__}")

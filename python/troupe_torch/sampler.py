@@ -245,7 +245,7 @@ class Sampler:
         if all(each.model is not model for each in others):
             return True
         held = sum(max(each.most_bytes, each.rows.bytes) for each in others)
-        return rows.most_bytes(most) + held <= self.most
+        return max(rows.most_bytes(most), rows.bytes) + held <= self.most
 
     def _held_beside(self, batch: Batch) -> int:
         """Bytes of the other batches, also of those that wait."""

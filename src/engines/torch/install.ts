@@ -131,16 +131,15 @@ export async function installTorch(
   const { onLine = () => {} } = options;
   const { requirements: packages } = packagesOf(build);
   const there = installedTorch(root);
-  // Of an interpreter that is asked for: another one replaces it.
-  const wanted = options.python === undefined ? there?.version : await supportedVersion(python);
+  const asked = options.python === undefined ? undefined : await supportedVersion(python);
   // One whose Python was replaced or whose packages were damaged starts over.
   const isWhole =
     there?.build === build &&
-    there.version === wanted &&
+    (asked === undefined || there.version === asked) &&
     (await importProblem({ ...there, quantise: quantise && there.quantise })) === null;
   if (there !== null && isWhole && (there.quantise || !quantise))
     return { ...there, alreadyDone: true, packages };
-  const version = wanted ?? (await supportedVersion(python));
+  const version = asked ?? (there !== null && isWhole ? there.version : await supportedVersion(python));
   const folder = environmentFolder(root);
   const parent = path.dirname(folder);
   await makeDirectory(parent, "the next installation starts over");

@@ -7,7 +7,7 @@ const create = (more: object) => ({
   header: {
     name: "p",
     directory: "/saves/first",
-    base: "/base",
+    base: "/base/",
     adapter: { rank: 2 },
     stored: true,
     ...more,
@@ -48,7 +48,7 @@ describe("what a new worker repeats", () => {
     journal.saved("p", "/saves/second", "/saves/second.optimizer");
     expect(journal.bytes).toBe(0);
     expect(journal.changes.map(({ verb }) => verb)).toEqual(["create", "restore"]);
-    expect(journal.changes[0]?.header).toMatchObject({ directory: "/base", stored: false });
+    expect(journal.changes[0]?.header).toMatchObject({ directory: "/base/", stored: false });
     expect(Object.keys(journal.changes[0]?.files ?? {})).toEqual([
       "/base/model.safetensors",
       "/base/config.json",

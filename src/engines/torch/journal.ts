@@ -110,9 +110,10 @@ export class Journal {
 
 /** An adapter whose numbers are read later needs its base alone: what it began with may have been deleted. */
 function begun(change: Kept): Kept {
-  const { adapter, base } = change.header;
-  if (change.verb !== "create" || adapter === null || typeof base !== "string") return change;
-  const files = Object.entries(change.files).filter(([file]) => path.dirname(file) === base);
+  const { stored, directory, base } = change.header;
+  if (change.verb !== "create" || stored !== true) return change;
+  const place = path.resolve(directory as string);
+  const files = Object.entries(change.files).filter(([file]) => path.resolve(path.dirname(file)) !== place);
   const header = { ...change.header, directory: base, stored: false };
   return { ...change, header, files: Object.fromEntries(files) };
 }

@@ -90,7 +90,7 @@ export async function startProcess(limits: Limits, program = worker): Promise<Pr
         child.send(question);
         return verdictSchema.parse(await withinTime(() => replyOf(child), wallSeconds * 1000, what));
       } catch (error) {
-        // What it said of an earlier question, whose reply came all the same, is not about this one.
+        // A limit reported for an earlier question, whose reply still arrived, does not apply to this one.
         const [number, limit] = said.split(" ");
         const reached = reachedSchema.safeParse(number === String(asked) ? limit : null);
         if (error instanceof Ended && reached.success) return reached.data;

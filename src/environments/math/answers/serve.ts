@@ -4,9 +4,9 @@ import type { Verdict } from "./process.ts";
 
 /**
  * Writes the limit that a question reached to standard output, and ends the process. No question keeps this thread from
- * running. `state`: the number of the question that is answered, from 1, or 0; it is told too, since the reply may have
- * been sent meanwhile. Resident memory counts, so that V8's own limit, which is higher and
- * at which it gives no notice, is not reached.
+ * running. `state` is the number of the question being answered, counted from 1, or 0 between questions. The number is
+ * written as well, because the reply may have been sent in the meantime. Resident memory counts, so that V8's own limit,
+ * which is higher and at which it gives no notice, is not reached.
  */
 const watching = `
 const { writeSync } = require("node:fs");
