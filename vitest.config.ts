@@ -1,6 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { Budget, ByWorth } from "./tests/support/budget.ts";
 import { Retried } from "./tests/support/retried.ts";
 
 /** What is slow by nature: random kills, learning, every recipe, hostile programs in full, chaos, other people's clients. */
@@ -25,7 +26,8 @@ export default defineConfig({
     hookTimeout: 240_000,
     // By default one processor would be left idle.
     maxWorkers: "100%",
-    reporters: [new Retried(), "default"],
+    reporters: [new Retried(), "default", new Budget()],
+    sequence: { sequencer: ByWorth },
     setupFiles: ["tests/support/end-of-file.ts"],
     // What a test puts in the place of something else is there for that test only.
     unstubEnvs: true,

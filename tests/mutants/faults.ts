@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { parseAst } from "rolldown/parseAst";
 
-export type Kind = "sign" | "bound" | "comparison" | "missing await" | "exchanged arguments" | "removed check";
+export type Kind =
+  | "sign"
+  | "bound"
+  | "comparison"
+  | "missing await"
+  | "exchanged arguments"
+  | "removed check";
 
 /** Characters `start` to `end` of `file` are replaced by `replacement`. */
 export interface Fault {
@@ -133,7 +139,11 @@ export function drawn(faults: readonly Fault[], seed: number, count: number): Fa
 }
 
 /** `source` with all `faults` of its file, by their number: `fault(n)` of active.ts says which one is active. */
-export function withFaults(source: string, faults: readonly (Fault & { number: number })[], active: string): string {
+export function withFaults(
+  source: string,
+  faults: readonly (Fault & { number: number })[],
+  active: string,
+): string {
   let text = source;
   for (const { number, start, end, original, replacement } of faults.toSorted((a, b) => b.start - a.start))
     text = `${text.slice(0, start)}(__fault(${number}) ? (${replacement}) : (${original}))${text.slice(end)}`;

@@ -5,11 +5,19 @@
  * was tried stands in `--folder`, and the same command resumes there. With `--known FOLDER`, of an earlier run, the test
  * that found a fault there is the first to be tried.
  */
-import { spawn } from "node:child_process";
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { execFileSync } from "node:child_process";
 import { drawn, faultsOf, withFaults, type Fault } from "./faults.ts";
 
 const { values } = parseArgs({
@@ -62,7 +70,9 @@ const checkout = path.join(import.meta.dirname, "..", "..");
 const folder = path.resolve(values.folder ?? path.join(checkout, ".mutants", `seed-${values.seed}`));
 mkdirSync(folder, { recursive: true });
 const git = (...args: string[]): string[] =>
-  execFileSync("git", ["-C", checkout, ...args], { encoding: "utf8", maxBuffer: 2 ** 28 }).split("\0").filter(Boolean);
+  execFileSync("git", ["-C", checkout, ...args], { encoding: "utf8", maxBuffer: 2 ** 28 })
+    .split("\0")
+    .filter(Boolean);
 const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard").filter((file) =>
   existsSync(path.join(checkout, file)),
 );
@@ -70,11 +80,14 @@ const faults = sample();
 const nameOf = (fault: Numbered): string => `${fault.file} ${fault.kind}: ${fault.original} #${fault.line}`;
 const trees = Array.from({ length: Number(values.workers) }, (_, index) => tree(index));
 const reached = await whoReaches();
-const known = values.known === undefined ? new Map<string, Outcome>() : outcomesOf(path.resolve(values.known));
+const known =
+  values.known === undefined ? new Map<string, Outcome>() : outcomesOf(path.resolve(values.known));
 const outcomes = outcomesOf(folder);
-await Promise.all(trees.map(async (copy) => {
-  for (let fault = next(); fault; fault = next()) await decide(fault, copy);
-}));
+await Promise.all(
+  trees.map(async (copy) => {
+    for (let fault = next(); fault; fault = next()) await decide(fault, copy);
+  }),
+);
 report();
 
 /** As many faults from each area, so that the largest does not hide the others. */
@@ -82,7 +95,10 @@ function sample(): Numbered[] {
   const each = Math.ceil(Number(values.sample) / areas.length);
   const chosen = areas.flatMap((area) => {
     const sources = files.filter(
-      (file) => file.startsWith(`${area}/`) && /(?<!\.d|\.test)\.ts$/u.test(file) && !/\/(?:testing|fixtures)\//u.test(file),
+      (file) =>
+        file.startsWith(`${area}/`) &&
+        /(?<!\.d|\.test)\.ts$/u.test(file) &&
+        !/\/(?:testing|fixtures)\//u.test(file),
     );
     const all = sources.flatMap((file) => faultsOf(file, readFileSync(path.join(checkout, file), "utf8")));
     return drawn(all, Number(values.seed), each).map((fault) => ({ ...fault, area }));
@@ -127,10 +143,15 @@ async function whoReaches(): Promise<Reached> {
   for (const result of results.files)
     if (!result.hasFailed) seconds[result.file] = result.seconds;
     else console.log(`fails without a fault, so it finds none: ${result.file}`);
-  const lines = readFileSync(record, "utf8").trim().split("\n").map((line) => line.split("\t"));
+  const lines = readFileSync(record, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.split("\t"));
   const found: Record<string, string[]> = {};
   for (const fault of faults) {
-    const by = lines.filter(([number]) => Number(number) === fault.number).map(([, test]) => path.relative(copy, test ?? ""));
+    const by = lines
+      .filter(([number]) => Number(number) === fault.number)
+      .map(([, test]) => path.relative(copy, test ?? ""));
     found[nameOf(fault)] = [...new Set(by)].filter((test) => test in seconds);
   }
   const answer = { seconds, files: found };
@@ -209,8 +230,18 @@ async function tests(
   const some = ["--bail=1", "--maxWorkers=1", ...files];
   const child = spawn(
     process.execPath,
-    ["node_modules/vitest/vitest.mjs", "run", "--configLoader=runner", "--project", "quick", "--project", "apart",
-      "--reporter=json", `--outputFile=${output}`, ...(files.length > 0 ? some : [])],
+    [
+      "node_modules/vitest/vitest.mjs",
+      "run",
+      "--configLoader=runner",
+      "--project",
+      "quick",
+      "--project",
+      "apart",
+      "--reporter=json",
+      `--outputFile=${output}`,
+      ...(files.length > 0 ? some : []),
+    ],
     { cwd: copy, stdio: "ignore", detached: true, env: { ...process.env, ...environment } },
   );
   let isEnded = true;
