@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failure, makeModel, temporaryFolder, tensorsOf, tinyPreset } from "../../models/test-model.ts";
+import type { LocalEngine } from "./local-engine.ts";
 import { adam, adapter, someDatum, testEngine, train, valued, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
@@ -23,6 +24,9 @@ function exported(name: string, settings: object): string {
   return at(name);
 }
 
+const logprobsOf = async (engine: LocalEngine, policy: string) =>
+  (await engine.forward([someDatum(policy)])).logprobs;
+
 describe("an adapter", () => {
   test("is saved in the PEFT layout and loaded again, bit for bit", async () => {
     const engine = testEngine();
@@ -43,9 +47,7 @@ describe("an adapter", () => {
     expect(names).toContain("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
     await engine.createPolicy({ name: "b", model, adapter: { ...adapter, seed: 9 } });
     await engine.restore("b", snapshotAt(at("adapter")));
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
   });
 
   test.each([
@@ -76,9 +78,7 @@ describe("a policy that starts from an adapter's directory", () => {
     const info = await engine.createPolicy({ name: "b", model: at("begun") });
     expect(info).toEqual({ ...(await engine.createPolicy({ name: "fresh", model, adapter })), name: "b" });
     expect(engine.memoryBytes - before).toBeLessThan((info.parameters - info.trainableParameters) * 4);
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
     await engine.export("b", at("again"));
     expect(await tensorsOf(at("again", "adapter_model.safetensors"))).toEqual(
       await tensorsOf(at("begun", "adapter_model.safetensors")),
@@ -98,14 +98,9 @@ describe("a policy that starts from an adapter's directory", () => {
     };
     const base = join(peft, "..", "llama-grouped-tied");
     await engine.createPolicy({ name: "b", model: base, adapter: { ...settings, seed: 1 } });
-    const prompt = someDatum("a");
-    expect((await engine.forward([someDatum("b")])).logprobs).not.toEqual(
-      (await engine.forward([prompt])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).not.toEqual(await logprobsOf(engine, "a"));
     await engine.restore("b", snapshotAt(peft));
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([prompt])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
   });
 
   test("is a critic that starts with the policy's matrices and a head of zero", async () => {
@@ -152,9 +147,7 @@ describe("a policy that starts from an adapter's directory", () => {
     expect(nameOf("a")).toBe(join("..", "..", "models", "nano"));
     expect(nameOf("elsewhere")).toBe(model);
     await engine.createPolicy({ name: "b", model: moved("a") });
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
     await engine.createPolicy({ name: "c", model: moved("elsewhere") });
   });
 

@@ -3,10 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Datum, PolicyOptions, SampledSequence, SampleRequest } from "../engine.ts";
+import type { Datum, PolicyOptions, SampleRequest } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { adam, adapter, ids, someDatum, snapshotAt, testEngine, train } from "./test-engine.ts";
+import {
+  adam,
+  adapter,
+  ids,
+  request as oneRequest,
+  someDatum,
+  snapshotAt,
+  testEngine,
+  train,
+} from "./test-engine.ts";
 
 const folder = temporaryFolder();
 let model = "";
@@ -21,15 +30,8 @@ async function engineWithPolicy(): Promise<LocalEngine> {
   return engine;
 }
 
-const request = (seed: number, more: Partial<SampleRequest> = {}): SampleRequest => ({
-  policy: "p",
-  prompt: ids(4, 6, 7, 8),
-  count: 2,
-  maxTokens: 10,
-  temperature: 1,
-  seed,
-  ...more,
-});
+const request = (seed: number, more: Partial<SampleRequest> = {}): SampleRequest =>
+  oneRequest({ count: 2, maxTokens: 10, seed, ...more });
 
 /** Enough work to be still running when a timer fires. */
 const longSampling = request(1, { count: 4000, maxTokens: 60 });
@@ -44,33 +46,12 @@ describe("while the engine works", () => {
     const engine = await engineWithPolicy();
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
-    await engine.sample({ ...longSampling, count: 500 });
+    await engine.sample({ ...longSampling, count: 200 });
     const whileSampling = ticks;
-    await engine.forwardBackward(longData(500), { type: "cross_entropy" });
+    await engine.forwardBackward(longData(200), { type: "cross_entropy" });
     clearInterval(timer);
     expect(whileSampling).toBeGreaterThan(0);
     expect(ticks).toBeGreaterThan(whileSampling);
-  });
-
-  test("jobs take effect in the order they were submitted", async () => {
-    const data = [someDatum("p")];
-    const apart = await engineWithPolicy();
-    const expected: SampledSequence[][] = [];
-    for (let round = 0; round < 3; round++) {
-      expected.push(await apart.sample(request(round)), await apart.sample(request(round + 10)));
-      await apart.forwardBackward(data, { type: "cross_entropy" });
-      await apart.optimStep("p", adam);
-    }
-    const together = await engineWithPolicy();
-    const sampled: Promise<SampledSequence[]>[] = [];
-    const trained: Promise<unknown>[] = [];
-    for (let round = 0; round < 3; round++) {
-      sampled.push(together.sample(request(round)), together.sample(request(round + 10)));
-      trained.push(together.forwardBackward(data, { type: "cross_entropy" }), together.optimStep("p", adam));
-    }
-    await Promise.all(trained);
-    expect(await Promise.all(sampled)).toEqual(expected);
-    expect(expected[2]).not.toEqual(expected[0]);
   });
 
   test("saving is atomic: training submitted later is not included", async () => {
@@ -199,7 +180,7 @@ describe("cancelling", () => {
   test("removes a queued job at once; it never starts", async () => {
     const engine = await engineWithPolicy();
     const order: string[] = [];
-    const long = engine.forward(longData()).then(() => order.push("long"));
+    const long = engine.forward(longData(500)).then(() => order.push("long"));
     const controller = new AbortController();
     const queued = failure("cancelled", () => engine.sample(request(1), { signal: controller.signal }));
     await delay(0);
@@ -268,28 +249,24 @@ describe("several engines", () => {
 
 test("threads that are terminated at any moment, during small jobs, do no harm", async () => {
   const calls = `Promise.all(Array.from({ length: 50 }, (_, seed) => engine.sample({ ...request, maxTokens: 1, seed })))`;
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 4; round++) {
     const worker = new Worker(script(`say("ready"); for (;;) await ${calls};`), { eval: true });
     await new Promise((resolve) => worker.once("message", resolve));
-    await delay(round * 3);
+    await delay(round * 4);
     expect(await worker.terminate()).toBe(1);
   }
 });
 
 describe("a process", () => {
-  test("ends although an idle engine is open", async () => {
-    expect(await run(`await engine.sample(request); say("done");`)).toEqual({ code: 0, output: "done" });
+  test("ends although an idle engine is open, which computes in float32 without bfloat16 units", async () => {
+    const source = `await engine.sample(request); say(new LocalEngine({ threads: 1, precision: "bfloat16" }).description);`;
+    const output = "local engine (scalar, 1 thread, float32)";
+    expect(await run(source, { TROUPE_KERNELS: "scalar" })).toEqual({ code: 0, output });
   });
 
   test("ends although an engine was forgotten and collected", async () => {
     const source = `engine = undefined; for (let i = 0; i < 5; i++) { gc(); await new Promise(setImmediate); } say("done");`;
     expect(await run(source)).toEqual({ code: 0, output: "done" });
-  });
-
-  test("reports float32 products on a processor without bfloat16 units", async () => {
-    const source = `say(new LocalEngine({ threads: 1, precision: "bfloat16" }).description);`;
-    const { output } = await run(source, { TROUPE_KERNELS: "scalar" });
-    expect(output).toBe("local engine (scalar, 1 thread, float32)");
   });
 
   test("waits for its pending calls", async () => {

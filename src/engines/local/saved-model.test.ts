@@ -16,6 +16,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openSafetensors, readTensor } from "../../models/safetensors.ts";
 import { writeSafetensors } from "../../models/safetensors-write.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
+import type { LocalEngine } from "./local-engine.ts";
 import { adapter, request, someDatum, testEngine, train, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
@@ -25,6 +26,9 @@ let model = "";
 beforeAll(async () => {
   model = await makeModel(folder, "model");
 });
+
+const logprobsOf = async (engine: LocalEngine, policy: string) =>
+  (await engine.forward([someDatum(policy)])).logprobs;
 
 describe("a whole model", () => {
   test("is saved with its settings and tokenizer", async () => {
@@ -46,14 +50,12 @@ describe("a whole model", () => {
     expect(trained.logprobs).not.toEqual(untrained.logprobs);
     await engine.export("p", at("trained"));
     await engine.createPolicy({ name: "q", model: at("trained") });
-    expect((await engine.forward([someDatum("q")])).logprobs).toEqual(trained.logprobs);
+    expect(await logprobsOf(engine, "q")).toEqual(trained.logprobs);
     // Without the optimizer's state, the next step is another one.
     for (const name of ["p", "q"]) await train(engine, name, 1);
-    expect((await engine.forward([someDatum("q")])).logprobs).not.toEqual(
-      (await engine.forward([someDatum("p")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "q")).not.toEqual(await logprobsOf(engine, "p"));
     await engine.restore("q", snapshotAt(model));
-    expect((await engine.forward([someDatum("q")])).logprobs).toEqual(untrained.logprobs);
+    expect(await logprobsOf(engine, "q")).toEqual(untrained.logprobs);
   });
 
   test("that could be restored only in part accepts nothing but another restore, or its removal", async () => {
@@ -79,7 +81,7 @@ describe("a whole model", () => {
         /The weights of the policy "p" are incomplete, .*spoilt failed/,
       );
     await engine.restore("p", { saved: trained, folder });
-    expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
+    expect(await logprobsOf(engine, "p")).toEqual(before.logprobs);
     await failure("bad_model", () => engine.restore("p", snapshotAt(at("spoilt"))));
     await engine.removePolicy("p");
   });
@@ -103,9 +105,7 @@ describe("a whole model", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "p", model });
     await engine.createPolicy({ name: "q", model: at("sharded") });
-    expect((await engine.forward([someDatum("q")])).logprobs).toEqual(
-      (await engine.forward([someDatum("p")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "q")).toEqual(await logprobsOf(engine, "p"));
   });
 
   test.each(["BF16", "F16"] as const)("in %s is rounded by the first save only", async (format) => {
@@ -128,9 +128,7 @@ describe("a whole model", () => {
     await train(engine, "p", 1);
     await engine.export("p", at("again"));
     await engine.createPolicy({ name: "q", model: at("again") });
-    expect((await engine.forward([someDatum("q")])).logprobs).toEqual(
-      (await engine.forward([someDatum("p")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "q")).toEqual(await logprobsOf(engine, "p"));
     mkdirSync(at("precious"));
     writeFileSync(at("precious", "thesis.txt"), "years of work");
     expect(await failure("bad_arguments", () => engine.export("p", at("precious")))).toContain(
@@ -201,7 +199,7 @@ describe("a damaged model directory is rejected, and the engine continues:", () 
     expect(await failure("bad_model", create)).toContain(fragment);
     const before = await engine.forward([someDatum("p")]);
     expect(await failure("bad_model", () => engine.restore("p", snapshotAt(directory)))).toContain(directory);
-    expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
+    expect(await logprobsOf(engine, "p")).toEqual(before.logprobs);
   });
 });
 
