@@ -98,14 +98,10 @@ const data: readonly Datum[] = [
 const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.1, clipNorm: 1 };
 
 const killings: readonly Killing[] = [
-  { verb: "create", when: "during" },
-  { verb: "forwardBackward", when: "during" },
   { verb: "forwardBackward", when: "after" },
   { verb: "optimStep", when: "during" },
   { verb: "copy", when: "after" },
-  { verb: "sample", when: "during" },
   { verb: "write", when: "during" },
-  { verb: "writeOptimizer", when: "during" },
   { verb: "writeOptimizer", when: "after" },
 ];
 
