@@ -1,6 +1,6 @@
 /** A server in this process, with the tiny engine, and requests to it. */
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { afterEach, type afterAll } from "vitest";
 import { makeModel, temporaryFolder } from "../../../models/test-model.ts";
 import { atEndOfFile } from "../../../test-end.ts";
 import { someDatum } from "../../local/test-engine.ts";
@@ -14,8 +14,8 @@ type Changes = Partial<Omit<ServerOptions, "limits">> & {
   readonly limits?: Partial<ServerOptions["limits"]>;
 };
 
-/** Servers of a test file, closed after each test. */
-export async function ownServers() {
+/** Servers of a test file. @param closing when they are closed; default: after each test */
+export async function ownServers(closing: typeof afterAll = afterEach) {
   const folder = temporaryFolder();
   const directory = await makeModel(folder, "tiny");
   const engine = new TinyEngine();
@@ -24,7 +24,7 @@ export async function ownServers() {
   const stop = async (): Promise<void> => {
     for (const server of servers.splice(0)) await server.close();
   };
-  afterEach(stop);
+  closing(stop);
   let folders = 0;
 
   /** Returns what sends a request and reads its JSON. */
