@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, type afterAll } from "vitest";
 import { makeModel, temporaryFolder } from "../../../models/test-model.ts";
 import { atEndOfFile } from "../../../test-end.ts";
-import { someDatum } from "../../local/test-engine.ts";
+import { someDatum, testEngine } from "../../local/test-engine.ts";
 import { TinyEngine } from "../../testing/tiny-engine.ts";
 import { encodeCall } from "../protocol/forward-backward.ts";
 import { wireData } from "../protocol/losses.ts";
@@ -13,6 +13,23 @@ import { startServer, type TinkerServer } from "../server/server.ts";
 type Changes = Partial<Omit<ServerOptions, "limits">> & {
   readonly limits?: Partial<ServerOptions["limits"]>;
 };
+
+const optionsOf = (directory: string, folder: string): ServerOptions => ({
+  models: [{ name: "tiny", directory }],
+  folder,
+  keys: [],
+  host: "127.0.0.1",
+  port: 0,
+  log: () => {},
+  limits: standardLimits,
+});
+
+/** The address of a server with the local engine, closed at the end of the file. */
+export async function localServer(model: string, folder: string): Promise<string> {
+  const server = await startServer(testEngine({ threads: 1 }), optionsOf(model, folder));
+  atEndOfFile(() => server.close());
+  return server.url;
+}
 
 /** Servers of a test file. @param closing when they are closed; default: after each test */
 export async function ownServers(closing: typeof afterAll = afterEach) {
@@ -30,12 +47,7 @@ export async function ownServers(closing: typeof afterAll = afterEach) {
   /** Returns what sends a request and reads its JSON. */
   const start = async ({ limits, ...changes }: Changes = {}): Promise<Send> => {
     const server = await startServer(engine, {
-      models: [{ name: "tiny", directory }],
-      folder: join(folder, `served-${(folders += 1)}`),
-      keys: [],
-      host: "127.0.0.1",
-      port: 0,
-      log: () => {},
+      ...optionsOf(directory, join(folder, `served-${(folders += 1)}`)),
       ...changes,
       limits: { ...standardLimits, pollMilliseconds: 10_000, ...limits },
     });
