@@ -14,8 +14,8 @@ type Changes = Partial<Omit<ServerOptions, "limits">> & {
   readonly limits?: Partial<ServerOptions["limits"]>;
 };
 
-const optionsOf = (directory: string, folder: string): ServerOptions => ({
-  models: [{ name: "tiny", directory }],
+const optionsOf = (directory: string, folder: string, name = "tiny"): ServerOptions => ({
+  models: [{ name, directory }],
   folder,
   keys: [],
   host: "127.0.0.1",
@@ -25,8 +25,8 @@ const optionsOf = (directory: string, folder: string): ServerOptions => ({
 });
 
 /** The address of a server with the local engine, closed at the end of the file. */
-export async function localServer(model: string, folder: string): Promise<string> {
-  const server = await startServer(testEngine({ threads: 1 }), optionsOf(model, folder));
+export async function localServer(model: string, folder: string, name?: string): Promise<string> {
+  const server = await startServer(testEngine({ threads: 1 }), optionsOf(model, folder, name));
   atEndOfFile(() => server.close());
   return server.url;
 }
