@@ -18,16 +18,11 @@ const folder = temporaryFolder();
 const model = await makeModel(folder, "model");
 const url = await localServer(model, join(folder, "server"), "model");
 
-const atOnce = { firstDelay: 1, longestDelay: 20, pollMilliseconds: 30_000 };
+const atOnce = { firstDelay: 1, longestDelay: 20, timeoutMilliseconds: 20_000, pollMilliseconds: 30_000 };
 /** A client behind a proxy. */
-async function clientWith(
-  options: Pick<ProxyOptions, "fault" | "rewrite">,
-  target = url,
-  timeoutMilliseconds = 20_000,
-) {
+async function clientWith(options: Pick<ProxyOptions, "fault" | "rewrite">, target = url) {
   const proxy = await startProxy({ target, ...options });
-  const requests = { ...atOnce, timeoutMilliseconds };
-  const engine = new TinkerEngine({ url: proxy.url, profile: profiles.troupe, requests });
+  const engine = new TinkerEngine({ url: proxy.url, profile: profiles.troupe, requests: atOnce });
   atEndOfFile(async () => {
     await engine.close();
     proxy.close();
@@ -246,7 +241,7 @@ it("after a restart in the middle of a step, training resumed from a checkpoint 
   const expected = [await step(straight), await step(straight)];
 
   const first = await startServing([model], { folder: served });
-  const { engine } = await clientWith({ fault: () => null }, first.url, 3000);
+  const { engine } = await clientWith({ fault: () => null }, first.url);
   await engine.createPolicy({ name: "p", model });
   await step(engine);
   const saved = await engine.checkpoint("p", { folder, name: "p" });
