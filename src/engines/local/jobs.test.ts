@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -102,7 +103,8 @@ describe("policies that share a base", () => {
     await apart.removePolicy("a");
     await apart.createPolicy(made("a", 3));
     const copy = await apart.copy("b");
-    const expected = [await apart.sample({ ...request(1), policy: "a" }), await copy.sample(request(1))];
+    const ofA = request(1, { policy: "a" });
+    const expected = [await apart.sample(ofA), await copy.sample(request(1))];
     const together = testEngine();
     const [, , , , copied] = await Promise.all([
       together.createPolicy(made("a", 1)),
@@ -111,10 +113,7 @@ describe("policies that share a base", () => {
       together.createPolicy(made("a", 3)),
       together.copy("b"),
     ]);
-    const found = await Promise.all([
-      together.sample({ ...request(1), policy: "a" }),
-      copied.sample(request(1)),
-    ]);
+    const found = await Promise.all([together.sample(ofA), copied.sample(request(1))]);
     expect(found).toEqual(expected);
   });
 
@@ -188,9 +187,6 @@ describe("cancelling", () => {
     await queued.then(() => order.push("cancelled"));
     await long;
     expect(order).toEqual(["cancelled", "long"]);
-    expect(
-      await failure("cancelled", () => engine.sample(request(1), { signal: AbortSignal.abort() })),
-    ).not.toBe("");
   });
 
   test("one signal serves any number of jobs", async () => {
@@ -224,23 +220,16 @@ describe("cancelling", () => {
 describe("several engines", () => {
   test("compute concurrently with the same results", async () => {
     const [one, other] = [await engineWithPolicy(), await engineWithPolicy()];
-    const [first, second] = await Promise.all([one.sample(request(1)), other.sample(request(1))]);
+    const [first, second] = await Promise.all([one, other].map((each) => each.sample(request(1))));
     expect(second).toEqual(first);
   });
 
   test("one in a worker thread computes, and its thread may be terminated during a job", async () => {
     const engine = await engineWithPolicy();
     const expected = (await engine.sample(request(1)))[0]?.tokens;
-    const worker = new Worker(
-      script(`await engine.sample(request).then((s) => say(s[0].tokens)); await engine.sample(long);`),
-      {
-        eval: true,
-      },
-    );
-    const tokens = await new Promise((resolve, reject) => {
-      worker.once("message", resolve);
-      worker.once("error", reject);
-    });
+    const body = `await engine.sample(request).then((s) => say(s[0].tokens)); await engine.sample(long);`;
+    const worker = new Worker(script(body), { eval: true });
+    const [tokens] = (await once(worker, "message")) as [Int32Array];
     expect(tokens).toEqual(expected);
     await worker.terminate();
     expect((await engine.sample(request(1)))[0]?.tokens).toEqual(expected);
@@ -251,7 +240,7 @@ test("threads that are terminated at any moment, during small jobs, do no harm",
   const calls = `Promise.all(Array.from({ length: 50 }, (_, seed) => engine.sample({ ...request, maxTokens: 1, seed })))`;
   for (let round = 0; round < 4; round++) {
     const worker = new Worker(script(`say("ready"); for (;;) await ${calls};`), { eval: true });
-    await new Promise((resolve) => worker.once("message", resolve));
+    await once(worker, "message");
     await delay(round * 4);
     expect(await worker.terminate()).toBe(1);
   }
@@ -270,10 +259,8 @@ describe("a process", () => {
   });
 
   test("waits for its pending calls", async () => {
-    expect(await run(`void engine.sample(request).then(() => say("sampled"));`)).toEqual({
-      code: 0,
-      output: "sampled",
-    });
+    const source = `void engine.sample(request).then(() => say("sampled"));`;
+    expect(await run(source)).toEqual({ code: 0, output: "sampled" });
   });
 
   test("that exits during a job exits", async () => {
@@ -299,18 +286,13 @@ function script(body: string): string {
   })();`;
 }
 
-function run(
-  body: string,
-  environment: NodeJS.ProcessEnv = {},
-): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--expose-gc", "-e", script(body)], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, ...environment },
-    });
-    let output = "";
-    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, output }));
+async function run(body: string, environment: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ["--expose-gc", "-e", script(body)], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
   });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
 }
