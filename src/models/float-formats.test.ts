@@ -51,7 +51,7 @@ test("float16 rounds as in V8", () => {
       const expected = new Uint16Array((new Float16([value]) as unknown as { buffer: ArrayBuffer }).buffer);
       expect(narrowedBits("F16", [value])).toEqual(expected);
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 

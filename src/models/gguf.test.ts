@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { expect, test } from "vitest";
+import type { JsonObject } from "../text/files.ts";
 import { fixtures } from "../text/testing/fixtures.ts";
 import { writePolicyGguf } from "./gguf-model.ts";
 import { writeGguf, type GgufFormat } from "./gguf.ts";
@@ -45,14 +46,8 @@ function valuesOf(dtype: GGMLQuantizationType, data: Buffer, count: number): Flo
   });
 }
 
-const preset = {
-  ...presets.nano,
-  hiddenSize: 64,
-  headSize: 16,
-  heads: 4,
-  keyValueHeads: 2,
-  intermediateSize: 96,
-};
+const sizes = { hiddenSize: 64, headSize: 16, heads: 4, keyValueHeads: 2, intermediateSize: 96 };
+const preset = { ...presets.nano, ...sizes };
 
 async function exported(
   name: string,
@@ -61,11 +56,12 @@ async function exported(
   settings: object,
   format: GgufFormat,
 ): Promise<{ file: string; directory: string }> {
+  const [place, tokenizer] = [join(folder, name), join(fixtures, style)];
   const directory = await makeVariedModel(
-    join(folder, name),
+    place,
     { ...preset, ...changes },
-    join(fixtures, style),
-    settings as Record<string, unknown>,
+    tokenizer,
+    settings as JsonObject,
   );
   const file = join(folder, `${name}.gguf`);
   await writePolicyGguf(file, { directory, base: directory, text: directory }, format, "{}");
@@ -141,19 +137,9 @@ test("has the settings, the tokenizer and the chat template", async () => {
       .toSorted(([, a], [, b]) => a - b)
       .map(([text]) => text),
   );
-  expect(tokens.slice(386, 397)).toEqual([
-    "<|endoftext|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_response>",
-    "</tool_response>",
-    "<think>",
-    "</think>",
-    "[PAD395]",
-    "[PAD396]",
-  ]);
+  const markup = "<tool_call> </tool_call> <tool_response> </tool_response> <think> </think>";
+  const added = `<|endoftext|> <|im_start|> <|im_end|> ${markup} [PAD395] [PAD396]`.split(" ");
+  expect(tokens.slice(386, 397)).toEqual(added);
   expect(types).toEqual([...Array(386).fill(1), 3, 3, 3, ...Array(6).fill(4), ...Array(5).fill(5)]);
 });
 
@@ -176,30 +162,19 @@ test("has every tensor of a Llama, with the rows of queries and keys by neighbou
   for (const [from, to] of Object.entries(pairs)) expect(tensors.get(to)?.values).toEqual(source[from]);
   expect(tensors.get("blk.1.ffn_down.weight")?.shape).toEqual([96, 64]);
   // Head 1 of the keys has the rows 16 to 31: the first half and the second half of its dimensions take turns.
-  const [keys, written] = [
-    source["model.layers.0.self_attn.k_proj.weight"],
-    tensors.get("blk.0.attn_k.weight")?.values,
-  ];
-  const rows = Array.from({ length: 16 }, (_, row) => written?.subarray((16 + row) * 64, (17 + row) * 64));
-  expect(rows).toEqual(
-    [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15].map((row) =>
-      keys?.subarray((16 + row) * 64, (17 + row) * 64),
-    ),
-  );
+  const rowsOf = (values: Float32Array | undefined, rows: number[]) =>
+    rows.map((row) => values?.subarray((16 + row) * 64, (17 + row) * 64));
+  const written = rowsOf(tensors.get("blk.0.attn_k.weight")?.values, [...Array(16).keys()]);
+  const order = [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15];
+  expect(written).toEqual(rowsOf(source["model.layers.0.self_attn.k_proj.weight"], order));
 });
 
 test("writes Llama 3's scaling of rotary embeddings as divisors, and linear scaling as a setting", async () => {
   const changes = { architecture: "LlamaForCausalLM" } as const;
-  const llama3 = {
-    rope_type: "llama3",
-    factor: 8,
-    low_freq_factor: 1,
-    high_freq_factor: 4,
-    original_max_position_embeddings: 64,
-  };
-  const { tensors } = await read(
-    (await exported("llama3-rope", "llama3", changes, { rope_scaling: llama3 }, "BF16")).file,
-  );
+  const bounds = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 64 };
+  const rope_scaling = { rope_type: "llama3", factor: 8, ...bounds };
+  const scaled = await exported("llama3-rope", "llama3", changes, { rope_scaling }, "BF16");
+  const { tensors } = await read(scaled.file);
   // Wavelengths 2π·10000^(i/8), i from 0: below 64/4 unchanged, above 64/1 divided by 8, blended between.
   const blended =
     1 / ((1 - (64 / (2 * Math.PI * 10) / 3 - 1 / 3)) / 8 + (64 / (2 * Math.PI * 10) / 3 - 1 / 3));
@@ -208,19 +183,15 @@ test("writes Llama 3's scaling of rotary embeddings as divisors, and linear scal
   expect(factors[2]).toBeCloseTo(blended, 4);
   expect(factors.slice(3)).toEqual([8, 8, 8, 8, 8]);
   const linear = { rope_scaling: { rope_type: "linear", factor: 4 }, rope_theta: 500_000 };
-  const { metadata } = await read(
-    (await exported("linear-rope", "qwen2", { architecture: "Qwen2ForCausalLM" }, linear, "BF16")).file,
-  );
+  const qwen = { architecture: "Qwen2ForCausalLM" };
+  const { metadata } = await read((await exported("linear-rope", "qwen2", qwen, linear, "BF16")).file);
   expect(metadata).toMatchObject({
     "qwen2.rope.scaling.type": "linear",
     "qwen2.rope.scaling.factor": 4,
     "qwen2.rope.freq_base": 500_000,
   });
-  expect(
-    await failure("bad_model", () =>
-      exported("qwen-llama3-rope", "qwen2", {}, { rope_scaling: llama3 }, "BF16"),
-    ),
-  ).toContain("for Llama only");
+  const other = () => exported("qwen-llama3-rope", "qwen2", {}, { rope_scaling }, "BF16");
+  expect(await failure("bad_model", other)).toContain("for Llama only");
 });
 
 test("rounds matrices to bfloat16 or 8 bits, and keeps norms and biases", async () => {
@@ -259,13 +230,8 @@ test("quantises as ggml does", async () => {
   expect([...bytes.subarray(0, 10)]).toEqual([0, 0x3c, 127, 129, 3, 253, 1, 255, 0, 0]);
   expect(bytes.subarray(10).every((byte) => byte === 0)).toBe(true);
   for (const broken of [Number.NaN, Infinity, 1e30]) {
-    const tensor = {
-      name: "w",
-      shape: [1, 32],
-      values: () => new Float32Array(32).fill(1).fill(broken, 3, 4),
-    };
-    expect(await failure("bad_arguments", () => writeGguf(file, [], [tensor], "Q8_0"))).toContain(
-      "w has weights that are too large or no numbers",
-    );
+    const own = new Float32Array(32).fill(1).fill(broken, 3, 4);
+    const write = () => writeGguf(file, [], [{ name: "w", shape: [1, 32], values: () => own }], "Q8_0");
+    expect(await failure("bad_arguments", write)).toContain("w has weights that are too large or no numbers");
   }
 });

@@ -81,47 +81,40 @@ describe("a written file", () => {
   });
 });
 
-describe("a damaged file is rejected by name", () => {
+describe("a damaged file is rejected by name:", () => {
   const four = new Uint8Array(4);
   const eight = new Uint8Array(8);
-  const cases: [string, () => string, string][] = [
-    ["missing", () => join(folder, "none.safetensors"), "cannot be opened"],
-    ["a folder", () => folder, "is a folder; expected a file"],
-    ["too short", () => write("short", Buffer.alloc(5)), "holds 5 bytes"],
-    [
-      "header beyond the end",
-      () => write("beyond", Buffer.from([99, 0, 0, 0, 0, 0, 0, 0, 123])),
-      "ends inside its header",
-    ],
-    ["absurd header length", () => write("absurd", Buffer.alloc(64, 0xff)), "which is too long"],
-    ["not JSON", () => raw("text", "{nonsense"), "not JSON"],
-    ["not UTF-8", () => write("utf", Buffer.from([2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe])), "not JSON"],
-    ["not an object", () => raw("array", []), "not a JSON object"],
-    ["no dtype", () => raw("nodtype", { t: { shape: [1], data_offsets: [0, 4] } }, four), "tensor t lacks"],
-    ["negative offset", () => raw("negative", { t: entry(-4, 0, [1]) }, four), "tensor t lacks"],
-    ["fractional shape", () => raw("fraction", { t: entry(0, 4, [0.5]) }, four), "tensor t lacks"],
-    [
-      "unknown dtype",
-      () => raw("dtype", { t: { dtype: "Q4", shape: [1], data_offsets: [0, 4] } }, four),
-      "unknown dtype Q4",
-    ],
-    ["size and shape differ", () => raw("size", { t: entry(0, 4, [2]) }, four), "needs 8 bytes"],
-    ["overlap", () => raw("overlap", { t: entry(0, 8), u: entry(4, 8) }, eight), "u overlaps"],
-    ["gap", () => raw("gap", { t: entry(0, 4), u: entry(8, 12) }, new Uint8Array(12)), "gap before tensor u"],
-    ["data cut off", () => raw("cut", { t: entry(0, 8) }, four), "ends inside tensor t"],
-    ["data left over", () => raw("left", { t: entry(0, 4) }, eight), "4 extra bytes after its last tensor"],
-    ["metadata", () => raw("meta", { __metadata__: { a: 1 } }), "__metadata__"],
-  ];
-  test.each(cases)("%s", async (_, make, expected) => {
-    const file = make();
-    const message = await failure("bad_model", async () => readAll(file));
+  const start = (length: number, ...text: number[]) => Buffer.from([length, 0, 0, 0, 0, 0, 0, 0, ...text]);
+  const typed = (dtype?: string) => ({ t: { dtype, shape: [1], data_offsets: [0, 4] } });
+  test.each<readonly [string, Uint8Array | readonly [header: unknown, data?: Uint8Array]]>([
+    ["holds 5 bytes", Buffer.alloc(5)],
+    ["ends inside its header", start(99, 123)],
+    ["which is too long", Buffer.alloc(64, 0xff)],
+    ["not JSON", ["{nonsense"]],
+    ["not JSON", start(2, 0xff, 0xfe)],
+    ["not a JSON object", [[]]],
+    ["tensor t lacks", [typed(), four]],
+    ["tensor t lacks", [{ t: entry(-4, 0, [1]) }, four]],
+    ["tensor t lacks", [{ t: entry(0, 4, [0.5]) }, four]],
+    ["unknown dtype Q4", [typed("Q4"), four]],
+    ["tensor t has the dtype I32", [typed("I32"), four]],
+    ["needs 8 bytes", [{ t: entry(0, 4, [2]) }, four]],
+    ["u overlaps", [{ t: entry(0, 8), u: entry(4, 8) }, eight]],
+    ["gap before tensor u", [{ t: entry(0, 4), u: entry(8, 12) }, new Uint8Array(12)]],
+    ["ends inside tensor t", [{ t: entry(0, 8) }, four]],
+    ["4 extra bytes after its last tensor", [{ t: entry(0, 4) }, eight]],
+    ["__metadata__", [{ __metadata__: { a: 1 } }]],
+  ])("%s", async (expected, made) => {
+    const file = made instanceof Uint8Array ? write("bytes", made) : raw("raw", ...made);
+    const message = await failure("bad_model", () => readAll(file));
     expect(message).toContain(expected);
     expect(message).toContain(file);
   });
 
-  test("an unsupported dtype is named when it is read", async () => {
-    const file = raw("int", { t: { dtype: "I32", shape: [1], data_offsets: [0, 4] } }, four);
-    expect(await failure("bad_model", () => readAll(file))).toContain("tensor t has the dtype I32");
+  test("a file that is missing, or a folder", async () => {
+    const missing = join(folder, "none.safetensors");
+    expect(await failure("bad_model", () => readAll(missing))).toContain("cannot be opened");
+    expect(await failure("bad_model", () => readAll(folder))).toContain("is a folder; expected a file");
   });
 });
 

@@ -1,10 +1,8 @@
 /** Shared by the tests of models and engines: a temporary folder, a tiny random model in it, expected failures. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { TroupeError, type ErrorCode } from "../errors.ts";
-import { atEndOfFile } from "../test-end.ts";
 import { generatorOf, keyAt, rootKey } from "../random.ts";
 import { readObject, type JsonObject } from "../text/files.ts";
 import { initModel } from "./init.ts";
@@ -36,14 +34,8 @@ export async function makeVariedModel(
   return directory;
 }
 
+export { temporaryFolder } from "../test-end.ts";
 export { makeModel, tinyPreset, vocabularySize, words } from "./tiny-model.ts";
-
-/** A folder that is removed at the end of the test file. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "troupe-test-"));
-  atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** Every tensor of a safetensors file. */
 export async function tensorsOf(file: string): Promise<Record<string, Float32Array>> {

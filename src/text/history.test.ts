@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { beginHistory, withAction, withMessages, type History } from "./history.ts";
-import { changedTokenizer, fixtureTokenizer } from "./testing/fixtures.ts";
-import type { Message, Tokenizer } from "./tokenizer.ts";
+import { changedTokenizer, fixtureTokenizer, textOf } from "./testing/fixtures.ts";
+import type { Message, Tokenizer, Tool } from "./tokenizer.ts";
 
 const withMessage = (tokenizer: Tokenizer, history: History, message: Message): History =>
   withMessages(tokenizer, history, [message]);
@@ -106,26 +106,18 @@ describe("a conversation of several turns", () => {
 const after = (action: readonly number[]): string => {
   const begun = beginHistory(chatml, [user("hello")]);
   const history = withMessage(chatml, withAction(begun, Int32Array.from(action)), user("next"));
-  const fresh = [...history.tokens].slice(begun.tokens.length + action.length);
-  return Buffer.concat(fresh.map((id) => chatml.tokenBytes(id))).toString();
+  return textOf(chatml, [...history.tokens].slice(begun.tokens.length + action.length));
 };
 describe("the end of a turn", () => {
   const rest = "\n<|im_start|>user\nnext<|im_end|>\n<|im_start|>assistant\n";
 
-  it("is not repeated if the model wrote it", () => {
-    expect(after([...byteByByte("left"), imEnd])).toBe(rest);
-  });
-
-  it("is added if the model was cut off by length", () => {
-    expect(after(byteByByte("left"))).toBe(`<|im_end|>${rest}`);
-  });
-
-  it("is added after a different end token than the template's", () => {
-    expect(after([...byteByByte("left"), endOfText])).toBe(`<|im_end|>${rest}`);
-  });
-
-  it("is added to an empty action", () => {
-    expect(after([])).toBe(`<|im_end|>${rest}`);
+  it.each([
+    ["is not repeated if the model wrote it", [...byteByByte("left"), imEnd], rest],
+    ["is added if the model was cut off by length", byteByByte("left"), `<|im_end|>${rest}`],
+    ["is added after another end token", [...byteByByte("left"), endOfText], `<|im_end|>${rest}`],
+    ["is added to an empty action", [], `<|im_end|>${rest}`],
+  ])("%s", (_, action, expected) => {
+    expect(after(action)).toBe(expected);
   });
 
   it("omits white space that the template would have put before it", () => {
@@ -153,7 +145,7 @@ describe("templates that look back", () => {
     const tokenizer = withTemplate(thinking);
     const begun = beginHistory(tokenizer, [user("hello")]);
     const { tokens } = withMessage(tokenizer, withAction(begun, Int32Array.of(imEnd)), user("next"));
-    const text = Buffer.concat([...tokens].map((id) => tokenizer.tokenBytes(id))).toString();
+    const text = textOf(tokenizer, tokens);
     const turn = "<|im_start|>assistant\n<think>\n\n</think>\n\n";
     expect(text).toBe(
       `<|im_start|>user\nhello<|im_end|>\n${turn}<|im_end|>\n<|im_start|>user\nnext<|im_end|>\n${turn}`,
@@ -185,4 +177,108 @@ it("histories are not mutated by additions", () => {
   const before = structuredClone(begun);
   withMessage(chatml, withAction(begun, Int32Array.of(imEnd)), user("next"));
   expect(begun).toEqual(before);
+});
+
+/** Of tools: sampled calls stay as they are, and the template adds the answers. */
+const tools: Tool[] = [{ name: "look", description: "What is there." }];
+const asked: Message[] = [
+  { role: "system", content: "You are at the start." },
+  { role: "user", content: "where" },
+];
+const call = { name: "look", arguments: { x: 1 } };
+const answer: Message = { role: "tool", name: "look", content: "a wall" };
+
+/** How a model of this style writes the call, as in the template. */
+const calls: Readonly<Record<string, string>> = {
+  qwen3: '<tool_call>\n{"name": "look", "arguments": {"x": 1}}\n</tool_call><|im_end|>',
+  llama31: '{"name": "look", "parameters": {"x": 1}}<|eot_id|>',
+  mistral: '[TOOL_CALLS] [{"name": "look", "arguments": {"x": 1}, "id": "call00001"}]</s>',
+};
+
+function answered(tokenizer: Tokenizer, action: Int32Array, added: readonly Message[]): History {
+  const begun = beginHistory(tokenizer, asked, tools);
+  return withMessages(tokenizer, withAction(begun, action), added);
+}
+
+describe.each(Object.entries(calls))("in the style of %s, a tool's answer", (style, written) => {
+  const tokenizer = fixtureTokenizer(style);
+  const action = tokenizer.encode(written);
+
+  it("continues the sampled tokens as the template would", () => {
+    const { tokens } = answered(tokenizer, action, [answer]);
+    const whole: Message[] = [...asked, { role: "assistant", content: "", calls: [call] }, answer];
+    expect([...tokens]).toEqual([...tokenizer.renderPrompt(whole, true, tools)]);
+  });
+
+  it("closes a call that was cut off", () => {
+    const cut = action.subarray(0, -1);
+    expect([...answered(tokenizer, cut, [answer]).tokens]).toEqual([
+      ...answered(tokenizer, action, [answer]).tokens,
+    ]);
+  });
+
+  it("may follow any output, and may be followed by further turns", () => {
+    const begun = beginHistory(tokenizer, asked, tools);
+    const token = fc.integer({ min: 0, max: tokenizer.vocabularySize - 1 });
+    const turn = fc.tuple(fc.array(token), fc.constantFrom("tool", "user"), fc.string());
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 4 }), (turns) => {
+        let history = begun;
+        for (const [tokens, role, content] of turns) {
+          const before = Int32Array.of(...history.tokens, ...tokens);
+          const message: Message = { role: style === "mistral" ? "tool" : role, content };
+          history = withMessages(tokenizer, withAction(history, Int32Array.from(tokens)), [message]);
+          expect(history.tokens.subarray(0, before.length)).toEqual(before);
+          expect(history.tokens.length).toBeGreaterThan(before.length);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe.each(["qwen3", "mistral"])("in the style of %s, the answers of several tools", (style) => {
+  const tokenizer = fixtureTokenizer(style);
+  const end = tokenizer.endTokens[0] ?? -1;
+
+  it("are one turn", () => {
+    const second: Message = { role: "tool", content: "done" };
+    const { tokens } = answered(tokenizer, Int32Array.of(end), [answer, second]);
+    const both: Message = { role: "assistant", content: "", calls: [call, call] };
+    const shown = tokenizer.render([...asked, both, answer, second], true, tools);
+    const called = tokenizer.render([...asked, both], false, tools).trimEnd();
+    const prompt = tokenizer.render(asked, true, tools);
+    const closing = textOf(tokenizer, [end]);
+    expect(textOf(tokenizer, tokens).trimStart()).toBe(`${prompt}${closing}${shown.slice(called.length)}`);
+  });
+});
+
+it("Mistral's templates get the ids of calls, generated if the model gave none", () => {
+  const tokenizer = fixtureTokenizer("mistral");
+  const action = tokenizer.encode("[TOOL_CALLS] []</s>");
+  const named = answered(tokenizer, action, [{ ...answer, callId: "abcdefghi" }, answer]);
+  const text = textOf(tokenizer, named.tokens);
+  expect(text).toContain('"call_id": "abcdefghi"');
+  expect(text).toContain('"call_id": "call00001"');
+});
+
+it("a template that supports one call at a time rejects more", () => {
+  const tokenizer = fixtureTokenizer("llama31");
+  expect(() => answered(tokenizer, tokenizer.encode("left"), [answer, answer])).toThrowError(
+    /rejects the messages \(system, user, assistant, tool, tool\): one call at a time/,
+  );
+});
+
+it("calls in messages that the model did not write are rendered as given", () => {
+  const tokenizer = fixtureTokenizer("qwen3");
+  const example: Message[] = [...asked, { role: "assistant", content: "so", calls: [call] }, answer];
+  const begun = beginHistory(tokenizer, example, tools);
+  const action = tokenizer.encode("done<|im_end|>");
+  const { tokens } = withMessages(tokenizer, withAction(begun, action), [{ role: "user", content: "and" }]);
+  const whole: Message[] = [
+    ...example,
+    { role: "assistant", content: "done" },
+    { role: "user", content: "and" },
+  ];
+  expect([...tokens]).toEqual([...tokenizer.renderPrompt(whole, true, tools)]);
 });

@@ -1,9 +1,9 @@
 /** Model files from anywhere may be damaged or malicious: each ends in an error, and none stops the process. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../test-end.ts";
 import { readObject } from "./files.ts";
 import { endingWithin } from "./patterns.ts";
 import { changedTokenizer, fixtures } from "./testing/fixtures.ts";
@@ -129,20 +129,18 @@ it("work under a time limit may contain such work", () => {
 });
 
 it.skipIf(process.platform === "win32")("a pipe or a folder in place of a file is rejected, not read", () => {
-  const directory = mkdtempSync(join(tmpdir(), "troupe-pipe-"));
+  const directory = temporaryFolder();
   execFileSync("mkfifo", [join(directory, "config.json")]);
   execFileSync("mkdir", [join(directory, "tokenizer.json")]);
   expect(() => readObject(directory, "config.json")).toThrowError("is a pipe or a device; expected a file");
   expect(() => readObject(directory, "tokenizer.json")).toThrowError("is a folder; expected a file");
-  rmSync(directory, { recursive: true });
 });
 
 it("a tokenizer that is nested 10,000 levels deep is rejected by name", () => {
-  const directory = mkdtempSync(join(tmpdir(), "troupe-deep-"));
+  const directory = temporaryFolder();
   const nested = `${'{"type":"Sequence","normalizers":['.repeat(10_000)}${"]}".repeat(10_000)}`;
   writeFileSync(join(directory, "deep.json"), `{"normalizer":${nested}}`);
   expect(() => readObject(directory, "deep.json")).toThrowError(
     expect.objectContaining({ code: "bad_model", message: expect.stringContaining("nested too deeply") }),
   );
-  rmSync(directory, { recursive: true });
 });

@@ -1,16 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../test-end.ts";
 import { readObject } from "./files.ts";
 import { openLibrary } from "./library.ts";
 import { likeLlama3, likeQwen3, writeLargeTokenizer } from "./testing/large-tokenizer.ts";
 import { loadTokenizer, type Message } from "./tokenizer.ts";
 
-const root = mkdtempSync(join(tmpdir(), "troupe-large-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder();
 
 describe.each([
   ["llama3", likeLlama3],

@@ -23,16 +23,9 @@ function hostileText(markup: readonly string[]): fc.Arbitrary<string> {
     .tuple(token, fc.nat(), fc.nat())
     .map(([text, a, b]) => text.slice(a % text.length, (a % text.length) + 1 + (b % text.length)));
   const odd = fc.constantFrom(
-    "\u007F",
-    "\u007F\u007F",
-    "\uD83D",
-    "\uDC4D",
+    ...'\u007F \u007F\u007F \uD83D \uDC4D @@model-turn-1@@ { " \\'.split(" "),
     " ",
     "\n",
-    "@@model-turn-1@@",
-    "{",
-    '"',
-    "\\",
   );
   const part = fc.oneof(token, piece, odd, fc.string({ unit: "binary", maxLength: 4 }));
   return fc.array(part, { maxLength: 6 }).map((parts) => parts.join(""));
@@ -79,7 +72,7 @@ describe.each(["qwen2", "qwen3", "llama2", "llama3", "llama31", "mistral", "word
         fc.property(fc.array(text, { minLength: 8, maxLength: 8 }), (texts) => {
           expect(control(texts)).toEqual(usual);
         }),
-        { numRuns: 300 },
+        { numRuns: 60 },
       );
     });
   },
@@ -100,7 +93,7 @@ it("a message reaches the model letter for letter", () => {
       const bytes = [...tokenizer.renderPrompt(messages, false)].map((id) => tokenizer.tokenBytes(id));
       expect(Buffer.concat(bytes).toString().normalize("NFC")).toBe(prompt.toWellFormed().normalize("NFC"));
     }),
-    { numRuns: 300 },
+    { numRuns: 60 },
   );
 });
 

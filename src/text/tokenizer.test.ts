@@ -1,11 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { changedTokenizer, fixtures, fixtureTokenizer, textOf } from "./testing/fixtures.ts";
 import { loadTokenizer, type Message, type Tokenizer, type Tool } from "./tokenizer.ts";
-
-const fixtures = new URL("../../tests/fixtures/text/", import.meta.url).pathname;
 
 /** Results of transformers: tests/fixtures/text/make.py. */
 interface Expected {
@@ -25,11 +23,7 @@ interface Expected {
 
 function fixture(style: string): { tokenizer: Tokenizer; expected: Expected } {
   const expected = JSON.parse(readFileSync(join(fixtures, style, "expected.json"), "utf8")) as Expected;
-  return { tokenizer: loadTokenizer(join(fixtures, style)), expected };
-}
-
-function bytesOf(tokenizer: Tokenizer, ids: Iterable<number>): Buffer {
-  return Buffer.concat([...ids].map((id) => tokenizer.tokenBytes(id)));
+  return { tokenizer: fixtureTokenizer(style), expected };
 }
 
 const styles = ["qwen2", "qwen3", "llama2", "llama3", "llama31", "mistral", "word-level"];
@@ -93,7 +87,7 @@ describe("tokenBytes", () => {
       const { tokenizer, expected } = fixture(style);
       for (const { text } of expected.texts) {
         const normal = style === "qwen2" ? text.normalize("NFC") : text;
-        expect(bytesOf(tokenizer, tokenizer.encode(text)).toString()).toBe(normal);
+        expect(textOf(tokenizer, tokenizer.encode(text))).toBe(normal);
       }
     }
   });
@@ -101,18 +95,18 @@ describe("tokenBytes", () => {
   it("of sentencepiece vocabularies add up to the text and the space before it", () => {
     const { tokenizer, expected } = fixture("llama2");
     for (const { text } of expected.texts.slice(1)) {
-      expect(bytesOf(tokenizer, tokenizer.encode(text)).toString()).toBe(` ${text}`);
+      expect(textOf(tokenizer, tokenizer.encode(text))).toBe(` ${text}`);
     }
   });
 
   it("of word-level vocabularies are the word and the space before it", () => {
     const { tokenizer } = fixture("word-level");
-    expect(bytesOf(tokenizer, tokenizer.encode("left\nwall")).toString()).toBe(" left wall");
+    expect(textOf(tokenizer, tokenizer.encode("left\nwall"))).toBe(" left wall");
   });
 
   it("of special tokens are their text, and of a missing entry nothing", () => {
     const { tokenizer } = fixture("llama3");
-    expect(bytesOf(tokenizer, tokenizer.endTokens).toString()).toBe("<|eot_id|>");
+    expect(textOf(tokenizer, tokenizer.endTokens)).toBe("<|eot_id|>");
     expect(tokenizer.tokenBytes(100_000)).toEqual(new Uint8Array());
   });
 });
@@ -120,21 +114,13 @@ describe("tokenBytes", () => {
 describe("end tokens", () => {
   it("come from the tokenizer and generation configurations, each once", () => {
     const { tokenizer } = fixture("qwen2");
-    expect(bytesOf(tokenizer, tokenizer.endTokens).toString()).toBe("<|im_end|><|endoftext|>");
+    expect(textOf(tokenizer, tokenizer.endTokens)).toBe("<|im_end|><|endoftext|>");
     expect(tokenizer.endTokens).toHaveLength(2);
   });
 });
 
 describe("a damaged model directory", () => {
-  const directory = mkdtempSync(join(tmpdir(), "troupe-tokenizer-"));
-  afterAll(() => rmSync(directory, { recursive: true }));
-  /** The Qwen2 fixture with some files replaced. */
-  const damaged = (files: Readonly<Record<string, string>>): (() => Tokenizer) => {
-    rmSync(directory, { recursive: true });
-    cpSync(join(fixtures, "qwen2"), directory, { recursive: true });
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-    return () => loadTokenizer(directory);
-  };
+  const damaged = (files: Readonly<Record<string, string>>) => () => changedTokenizer("qwen2", files);
   const user: Message[] = [{ role: "user", content: "hello" }];
 
   it.each([
@@ -161,11 +147,7 @@ describe("a damaged model directory", () => {
       },
       /not a usable tokenizer: .*behavior/,
     ],
-    [
-      "a template that is not Jinja",
-      { "chat_template.jinja": "{% for %}" },
-      /chat template that cannot be parsed/,
-    ],
+    ["a template that is no Jinja", { "chat_template.jinja": "{% for %}" }, /template that cannot be parsed/],
   ])("%s is a bad_model error that names the file", (_, files, message) => {
     expect(damaged(files)).toThrowError(
       expect.objectContaining({ code: "bad_model", message: expect.stringMatching(message) }),
@@ -173,7 +155,7 @@ describe("a damaged model directory", () => {
   });
 
   it("that is missing is named, with what to do", () => {
-    expect(() => loadTokenizer(join(directory, "nowhere"))).toThrowError(
+    expect(() => loadTokenizer(join(fixtures, "nowhere"))).toThrowError(
       /nowhere\/tokenizer\.json does not exist.*troupe init/,
     );
   });

@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failure, makeModel, temporaryFolder, tensorsOf, tinyPreset } from "../../models/test-model.ts";
+import type { LocalEngine } from "./local-engine.ts";
 import { adam, adapter, someDatum, testEngine, train, valued, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
@@ -10,7 +11,21 @@ let model = "";
 
 beforeAll(async () => {
   model = await makeModel(folder, "model");
+  const engine = testEngine();
+  await engine.createPolicy({ name: "a", model, adapter });
+  await engine.export("a", at("fresh"));
 });
+
+/** A copy of what was saved of a fresh adapter, with other settings. */
+function exported(name: string, settings: object): string {
+  cpSync(at("fresh"), at(name), { recursive: true });
+  const file = at(name, "adapter_config.json");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...settings }));
+  return at(name);
+}
+
+const logprobsOf = async (engine: LocalEngine, policy: string) =>
+  (await engine.forward([someDatum(policy)])).logprobs;
 
 describe("an adapter", () => {
   test("is saved in the PEFT layout and loaded again, bit for bit", async () => {
@@ -32,34 +47,22 @@ describe("an adapter", () => {
     expect(names).toContain("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
     await engine.createPolicy({ name: "b", model, adapter: { ...adapter, seed: 9 } });
     await engine.restore("b", snapshotAt(at("adapter")));
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
   });
 
   test.each([
-    ["another rank", { rank: 4 }, "r is 3; expected 4"],
-    ["another alpha", { alpha: 8 }, "lora_alpha is 6"],
-    ["other targets", { targetModules: ["q_proj"] }, "target_modules"],
-  ])("for %s is rejected", async (_, change, fragment) => {
+    ["r is 3; expected 4", { rank: 4 }],
+    ["lora_alpha is 6", { alpha: 8 }],
+    ["target_modules", { targetModules: ["q_proj"] }],
+    ["use_dora is true", {}],
+  ])("of another kind is rejected: %s", async (fragment, change) => {
     const engine = testEngine();
-    await engine.createPolicy({ name: "a", model, adapter });
-    await engine.export("a", at("refused"));
+    const place = exported(
+      `refused ${fragment.slice(0, 8)}`,
+      fragment === "use_dora is true" ? { use_dora: true } : {},
+    );
     await engine.createPolicy({ name: "b", model, adapter: { ...adapter, ...change } });
-    expect(await failure("bad_model", () => engine.restore("b", snapshotAt(at("refused"))))).toContain(
-      fragment,
-    );
-  });
-
-  test("of an unsupported kind is rejected", async () => {
-    const engine = testEngine();
-    await engine.createPolicy({ name: "a", model, adapter });
-    await engine.export("a", at("dora"));
-    const file = at("dora", "adapter_config.json");
-    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), use_dora: true }));
-    expect(await failure("bad_model", () => engine.restore("a", snapshotAt(at("dora"))))).toContain(
-      "use_dora is true",
-    );
+    expect(await failure("bad_model", () => engine.restore("b", snapshotAt(place)))).toContain(fragment);
   });
 });
 
@@ -75,9 +78,7 @@ describe("a policy that starts from an adapter's directory", () => {
     const info = await engine.createPolicy({ name: "b", model: at("begun") });
     expect(info).toEqual({ ...(await engine.createPolicy({ name: "fresh", model, adapter })), name: "b" });
     expect(engine.memoryBytes - before).toBeLessThan((info.parameters - info.trainableParameters) * 4);
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
     await engine.export("b", at("again"));
     expect(await tensorsOf(at("again", "adapter_model.safetensors"))).toEqual(
       await tensorsOf(at("begun", "adapter_model.safetensors")),
@@ -97,14 +98,9 @@ describe("a policy that starts from an adapter's directory", () => {
     };
     const base = join(peft, "..", "llama-grouped-tied");
     await engine.createPolicy({ name: "b", model: base, adapter: { ...settings, seed: 1 } });
-    const prompt = someDatum("a");
-    expect((await engine.forward([someDatum("b")])).logprobs).not.toEqual(
-      (await engine.forward([prompt])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).not.toEqual(await logprobsOf(engine, "a"));
     await engine.restore("b", snapshotAt(peft));
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([prompt])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
   });
 
   test("is a critic that starts with the policy's matrices and a head of zero", async () => {
@@ -151,66 +147,48 @@ describe("a policy that starts from an adapter's directory", () => {
     expect(nameOf("a")).toBe(join("..", "..", "models", "nano"));
     expect(nameOf("elsewhere")).toBe(model);
     await engine.createPolicy({ name: "b", model: moved("a") });
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
+    expect(await logprobsOf(engine, "b")).toEqual(await logprobsOf(engine, "a"));
     await engine.createPolicy({ name: "c", model: moved("elsewhere") });
   });
 
-  describe("is rejected in one message, and leaves nothing behind,", () => {
-    const spoilt: [string, Record<string, unknown>, object, string][] = [
-      [
-        "if its base is missing",
-        { base_model_name_or_path: "meta/llama" },
-        {},
-        'names the base "meta/llama", but no model',
-      ],
-      ["if it names no base", { base_model_name_or_path: null }, {}, "names the base null, but no model"],
-      [
-        "if its targets are a pattern",
-        { target_modules: ".*_proj" },
-        {},
-        'target_modules is ".*_proj"; expected a list',
-      ],
-      ["if a target is unknown", { target_modules: ["lm_head"] }, {}, 'target_modules is ["lm_head"]'],
-      ["if it is of another kind", { peft_type: "IA3" }, {}, 'peft_type is "IA3"'],
-      ["if its rank is invalid", { r: 0 }, {}, "r is 0"],
-      ["if another rank is requested", {}, { rank: 8 }, "r is 3; expected 8, the policy's rank"],
-      ["if other targets are requested", {}, { targetModules: ["q_proj"] }, "target_modules is"],
-    ];
-    test.each(spoilt)("%s", async (name, settings, change, fragment) => {
-      const engine = testEngine();
-      await engine.createPolicy({ name: "a", model, adapter });
-      await engine.export("a", at(name));
-      const file = at(name, "adapter_config.json");
-      writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...settings }));
-      const options = {
-        name: "b",
-        model: at(name),
-        ...(Object.keys(change).length === 0 ? {} : { adapter: { ...adapter, ...change } }),
-      };
-      const message = await failure("bad_model", () => engine.createPolicy(options));
+  describe("is rejected in one message, and leaves nothing behind:", () => {
+    const engine = testEngine();
+    beforeAll(() => engine.createPolicy({ name: "a", model, adapter }));
+
+    test.each<readonly [string, object, object?]>([
+      ['names the base "meta/llama", but no model', { base_model_name_or_path: "meta/llama" }],
+      ["names the base null, but no model", { base_model_name_or_path: null }],
+      ['target_modules is ".*_proj"; expected a list', { target_modules: ".*_proj" }],
+      ['target_modules is ["lm_head"]', { target_modules: ["lm_head"] }],
+      ['peft_type is "IA3"', { peft_type: "IA3" }],
+      ["r is 0", { r: 0 }],
+      ["r is 3; expected 8, the policy's rank", {}, { rank: 8 }],
+      ["target_modules is", {}, { targetModules: ["q_proj"] }],
+    ])("%s", async (fragment, settings, change) => {
+      const place = exported(fragment.replaceAll(/\W/g, ""), settings);
+      const before = engine.memoryBytes;
+      const more = change === undefined ? {} : { adapter: { ...adapter, ...change } };
+      const message = await failure("bad_model", () =>
+        engine.createPolicy({ name: "b", model: place, ...more }),
+      );
       expect(message).toContain(fragment);
-      expect(message).toContain(at(name));
-      await engine.removePolicy("a");
-      await expect.poll(() => engine.memoryBytes).toBe(0);
+      expect(message).toContain(place);
+      await expect.poll(() => engine.memoryBytes).toBe(before);
     });
 
-    test("if its base has another shape", async () => {
-      const engine = testEngine();
-      await engine.createPolicy({ name: "a", model, adapter });
-      await engine.export("a", at("misfit"));
+    test("a base of another shape", async () => {
       const wide = await makeModel(folder, "wide", { preset: { ...tinyPreset, intermediateSize: 64 } });
-      const file = at("misfit", "adapter_config.json");
-      const config = { ...JSON.parse(readFileSync(file, "utf8")), base_model_name_or_path: wide };
-      writeFileSync(file, JSON.stringify(config));
+      const place = exported("misfit", { base_model_name_or_path: wide });
       // Adapters of other programs have no record of their base's weights.
-      rmSync(at("misfit", "base_digests.json"));
-      const message = await failure("bad_model", () =>
-        engine.createPolicy({ name: "b", model: at("misfit") }),
-      );
+      rmSync(join(place, "base_digests.json"));
+      const message = await failure("bad_model", () => engine.createPolicy({ name: "b", model: place }));
       expect(message).toMatch(/has the shape \[48, 3\]; expected \[64, 3\].*Its base is .*wide; was it/);
       await engine.createPolicy({ name: "b", model: wide, adapter });
+    });
+
+    test("that and no base is left in memory after the last policy", async () => {
+      for (const name of ["a", "b"]) await engine.removePolicy(name);
+      await expect.poll(() => engine.memoryBytes).toBe(0);
     });
   });
 });

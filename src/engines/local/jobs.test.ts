@@ -1,12 +1,22 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Datum, PolicyOptions, SampledSequence, SampleRequest } from "../engine.ts";
+import type { Datum, PolicyOptions, SampleRequest } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { adam, adapter, ids, someDatum, snapshotAt, testEngine, train } from "./test-engine.ts";
+import {
+  adam,
+  adapter,
+  ids,
+  request as oneRequest,
+  someDatum,
+  snapshotAt,
+  testEngine,
+  train,
+} from "./test-engine.ts";
 
 const folder = temporaryFolder();
 let model = "";
@@ -21,15 +31,8 @@ async function engineWithPolicy(): Promise<LocalEngine> {
   return engine;
 }
 
-const request = (seed: number, more: Partial<SampleRequest> = {}): SampleRequest => ({
-  policy: "p",
-  prompt: ids(4, 6, 7, 8),
-  count: 2,
-  maxTokens: 10,
-  temperature: 1,
-  seed,
-  ...more,
-});
+const request = (seed: number, more: Partial<SampleRequest> = {}): SampleRequest =>
+  oneRequest({ count: 2, maxTokens: 10, seed, ...more });
 
 /** Enough work to be still running when a timer fires. */
 const longSampling = request(1, { count: 4000, maxTokens: 60 });
@@ -44,33 +47,12 @@ describe("while the engine works", () => {
     const engine = await engineWithPolicy();
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
-    await engine.sample({ ...longSampling, count: 500 });
+    await engine.sample({ ...longSampling, count: 200 });
     const whileSampling = ticks;
-    await engine.forwardBackward(longData(500), { type: "cross_entropy" });
+    await engine.forwardBackward(longData(200), { type: "cross_entropy" });
     clearInterval(timer);
     expect(whileSampling).toBeGreaterThan(0);
     expect(ticks).toBeGreaterThan(whileSampling);
-  });
-
-  test("jobs take effect in the order they were submitted", async () => {
-    const data = [someDatum("p")];
-    const apart = await engineWithPolicy();
-    const expected: SampledSequence[][] = [];
-    for (let round = 0; round < 3; round++) {
-      expected.push(await apart.sample(request(round)), await apart.sample(request(round + 10)));
-      await apart.forwardBackward(data, { type: "cross_entropy" });
-      await apart.optimStep("p", adam);
-    }
-    const together = await engineWithPolicy();
-    const sampled: Promise<SampledSequence[]>[] = [];
-    const trained: Promise<unknown>[] = [];
-    for (let round = 0; round < 3; round++) {
-      sampled.push(together.sample(request(round)), together.sample(request(round + 10)));
-      trained.push(together.forwardBackward(data, { type: "cross_entropy" }), together.optimStep("p", adam));
-    }
-    await Promise.all(trained);
-    expect(await Promise.all(sampled)).toEqual(expected);
-    expect(expected[2]).not.toEqual(expected[0]);
   });
 
   test("saving is atomic: training submitted later is not included", async () => {
@@ -121,7 +103,8 @@ describe("policies that share a base", () => {
     await apart.removePolicy("a");
     await apart.createPolicy(made("a", 3));
     const copy = await apart.copy("b");
-    const expected = [await apart.sample({ ...request(1), policy: "a" }), await copy.sample(request(1))];
+    const ofA = request(1, { policy: "a" });
+    const expected = [await apart.sample(ofA), await copy.sample(request(1))];
     const together = testEngine();
     const [, , , , copied] = await Promise.all([
       together.createPolicy(made("a", 1)),
@@ -130,10 +113,7 @@ describe("policies that share a base", () => {
       together.createPolicy(made("a", 3)),
       together.copy("b"),
     ]);
-    const found = await Promise.all([
-      together.sample({ ...request(1), policy: "a" }),
-      copied.sample(request(1)),
-    ]);
+    const found = await Promise.all([together.sample(ofA), copied.sample(request(1))]);
     expect(found).toEqual(expected);
   });
 
@@ -199,7 +179,7 @@ describe("cancelling", () => {
   test("removes a queued job at once; it never starts", async () => {
     const engine = await engineWithPolicy();
     const order: string[] = [];
-    const long = engine.forward(longData()).then(() => order.push("long"));
+    const long = engine.forward(longData(500)).then(() => order.push("long"));
     const controller = new AbortController();
     const queued = failure("cancelled", () => engine.sample(request(1), { signal: controller.signal }));
     await delay(0);
@@ -207,9 +187,6 @@ describe("cancelling", () => {
     await queued.then(() => order.push("cancelled"));
     await long;
     expect(order).toEqual(["cancelled", "long"]);
-    expect(
-      await failure("cancelled", () => engine.sample(request(1), { signal: AbortSignal.abort() })),
-    ).not.toBe("");
   });
 
   test("one signal serves any number of jobs", async () => {
@@ -243,23 +220,16 @@ describe("cancelling", () => {
 describe("several engines", () => {
   test("compute concurrently with the same results", async () => {
     const [one, other] = [await engineWithPolicy(), await engineWithPolicy()];
-    const [first, second] = await Promise.all([one.sample(request(1)), other.sample(request(1))]);
+    const [first, second] = await Promise.all([one, other].map((each) => each.sample(request(1))));
     expect(second).toEqual(first);
   });
 
   test("one in a worker thread computes, and its thread may be terminated during a job", async () => {
     const engine = await engineWithPolicy();
     const expected = (await engine.sample(request(1)))[0]?.tokens;
-    const worker = new Worker(
-      script(`await engine.sample(request).then((s) => say(s[0].tokens)); await engine.sample(long);`),
-      {
-        eval: true,
-      },
-    );
-    const tokens = await new Promise((resolve, reject) => {
-      worker.once("message", resolve);
-      worker.once("error", reject);
-    });
+    const body = `await engine.sample(request).then((s) => say(s[0].tokens)); await engine.sample(long);`;
+    const worker = new Worker(script(body), { eval: true });
+    const [tokens] = (await once(worker, "message")) as [Int32Array];
     expect(tokens).toEqual(expected);
     await worker.terminate();
     expect((await engine.sample(request(1)))[0]?.tokens).toEqual(expected);
@@ -268,17 +238,19 @@ describe("several engines", () => {
 
 test("threads that are terminated at any moment, during small jobs, do no harm", async () => {
   const calls = `Promise.all(Array.from({ length: 50 }, (_, seed) => engine.sample({ ...request, maxTokens: 1, seed })))`;
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 4; round++) {
     const worker = new Worker(script(`say("ready"); for (;;) await ${calls};`), { eval: true });
-    await new Promise((resolve) => worker.once("message", resolve));
-    await delay(round * 3);
+    await once(worker, "message");
+    await delay(round * 4);
     expect(await worker.terminate()).toBe(1);
   }
 });
 
 describe("a process", () => {
-  test("ends although an idle engine is open", async () => {
-    expect(await run(`await engine.sample(request); say("done");`)).toEqual({ code: 0, output: "done" });
+  test("ends although an idle engine is open, which computes in float32 without bfloat16 units", async () => {
+    const source = `await engine.sample(request); say(new LocalEngine({ threads: 1, precision: "bfloat16" }).description);`;
+    const output = "local engine (scalar, 1 thread, float32)";
+    expect(await run(source, { TROUPE_KERNELS: "scalar" })).toEqual({ code: 0, output });
   });
 
   test("ends although an engine was forgotten and collected", async () => {
@@ -286,17 +258,9 @@ describe("a process", () => {
     expect(await run(source)).toEqual({ code: 0, output: "done" });
   });
 
-  test("reports float32 products on a processor without bfloat16 units", async () => {
-    const source = `say(new LocalEngine({ threads: 1, precision: "bfloat16" }).description);`;
-    const { output } = await run(source, { TROUPE_KERNELS: "scalar" });
-    expect(output).toBe("local engine (scalar, 1 thread, float32)");
-  });
-
   test("waits for its pending calls", async () => {
-    expect(await run(`void engine.sample(request).then(() => say("sampled"));`)).toEqual({
-      code: 0,
-      output: "sampled",
-    });
+    const source = `void engine.sample(request).then(() => say("sampled"));`;
+    expect(await run(source)).toEqual({ code: 0, output: "sampled" });
   });
 
   test("that exits during a job exits", async () => {
@@ -322,18 +286,13 @@ function script(body: string): string {
   })();`;
 }
 
-function run(
-  body: string,
-  environment: NodeJS.ProcessEnv = {},
-): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--expose-gc", "-e", script(body)], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, ...environment },
-    });
-    let output = "";
-    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, output }));
+async function run(body: string, environment: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ["--expose-gc", "-e", script(body)], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
   });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
 }

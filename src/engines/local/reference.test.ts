@@ -1,46 +1,29 @@
-/**
- * The engine compared with PyTorch, transformers and PEFT: numbers computed in float64 by
- * tests/fixtures/models/make.py, compared in float32 with a tolerance of 1e-4 of the tensor's largest number.
- */
+/** The engine compared with PyTorch, transformers and PEFT, and what it makes of their settings. */
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readAdapterOptions } from "../../models/adapter-directory.ts";
 import { projections } from "../../models/adapter-options.ts";
 import { writeMerged } from "../../models/exported.ts";
-import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
-import { failure, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
+import { readTensor } from "../../models/safetensors.ts";
+import { failure, temporaryFolder } from "../../models/test-model.ts";
 import { readObject } from "../../text/files.ts";
-import type { Loss } from "../engine.ts";
+import { createReference, describeReferences } from "../testing/reference.ts";
 import type { LocalEngine } from "./local-engine.ts";
 import {
   dataOf,
   difference,
-  farAfterTenSteps,
-  farGradients,
   fixtures,
   testEngine,
   referenceAdapters,
-  referenceModels,
   request,
   snapshotAt,
 } from "./test-engine.ts";
 
-const losses: readonly Loss[] = [
-  { type: "cross_entropy" },
-  { type: "importance_sampling" },
-  { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
-];
-const names = [...referenceModels, ...Object.keys(referenceAdapters)];
-
 /** With the fixture as the policy `p`. */
 async function open(name: string): Promise<LocalEngine> {
   const engine = testEngine();
-  const base = referenceAdapters[name];
-  const model = join(fixtures, base ?? name);
-  const adapter = base === undefined ? {} : { adapter: readAdapterOptions(join(fixtures, name)) };
-  await engine.createPolicy({ name: "p", model, ...adapter });
-  if (base !== undefined) await engine.restore("p", snapshotAt(join(fixtures, name)));
+  await createReference(engine, name);
   return engine;
 }
 
@@ -53,55 +36,32 @@ function tokenLogprobs(logits: Float32Array, prompt: Int32Array, tokens: Int32Ar
   });
 }
 
-describe.each(names)("%s", (name) => {
-  const data = dataOf(name);
-  let expected: SafetensorsFile;
-  let engine: LocalEngine;
+describe("numbers of transformers", () => {
+  describeReferences(testEngine, (of) => {
+    test("log-probabilities", async () => {
+      const { logprobs } = await of.engine.forward(of.data);
+      const sequences = of.data.flatMap(({ prompt, continuations }) =>
+        continuations.map(({ tokens }) => ({ prompt, tokens })),
+      );
+      for (const [i, { prompt, tokens }] of sequences.entries()) {
+        const reference = tokenLogprobs(await readTensor(of.expected, `logits.${i}`), prompt, tokens);
+        expect(difference(logprobs[i] as Float32Array, reference)).toBeLessThan(1e-4);
+      }
+    });
 
-  beforeAll(async () => {
-    expected = await openSafetensors(join(fixtures, name, "expected.safetensors"));
-    engine = await open(name);
+    test("samples have the log-probabilities of a forward pass, bit for bit", async () => {
+      for (const prompt of [
+        Int32Array.of(5),
+        Int32Array.from({ length: 20 }, (_, i) => 3 + ((7 * i) % 30)),
+      ]) {
+        const sampled = await of.engine.sample(request({ prompt, count: 5, maxTokens: 40 }));
+        const continuations = sampled.map(({ tokens }) => ({ tokens }));
+        expect(continuations.some(({ tokens }) => tokens.length > 10)).toBe(true);
+        const { logprobs } = await of.engine.forward([{ policy: "p", prompt, continuations }]);
+        expect(logprobs).toEqual(sampled.map((each) => each.logprobs));
+      }
+    });
   });
-
-  test("log-probabilities", async () => {
-    const { logprobs } = await engine.forward(data);
-    const sequences = data.flatMap(({ prompt, continuations }) =>
-      continuations.map(({ tokens }) => ({ prompt, tokens })),
-    );
-    for (const [i, { prompt, tokens }] of sequences.entries()) {
-      const reference = tokenLogprobs(await readTensor(expected, `logits.${i}`), prompt, tokens);
-      expect(difference(logprobs[i] as Float32Array, reference)).toBeLessThan(1e-4);
-    }
-  });
-
-  test("samples have the log-probabilities of a forward pass, bit for bit", async () => {
-    for (const prompt of [Int32Array.of(5), Int32Array.from({ length: 20 }, (_, i) => 3 + ((7 * i) % 30))]) {
-      const sampled = await engine.sample(request({ prompt, count: 5, maxTokens: 40 }));
-      const continuations = sampled.map(({ tokens }) => ({ tokens }));
-      expect(continuations.some(({ tokens }) => tokens.length > 10)).toBe(true);
-      const { logprobs } = await engine.forward([{ policy: "p", prompt, continuations }]);
-      expect(logprobs).toEqual(sampled.map((each) => each.logprobs));
-    }
-  });
-
-  test.each(losses)("$type: the loss and every gradient", async (loss) => {
-    const result = await engine.forwardBackward(data, loss);
-    expect(difference([result.loss], await readTensor(expected, `${loss.type}.loss`))).toBeLessThan(1e-4);
-    expect(await farGradients(engine, expected, `${loss.type}.gradient.`)).toEqual([]);
-    await engine.zeroGradients("p");
-  });
-
-  test("ten steps of AdamW", async () => {
-    expect(await farAfterTenSteps(engine, expected, data, { type: "cross_entropy" })).toEqual([]);
-  });
-});
-
-test.each(names)("%s survives saving bit for bit", async (name) => {
-  const engine = await open(name);
-  const saved = join(temporaryFolder(), "saved");
-  await engine.export("p", saved);
-  const file = name in referenceAdapters ? "adapter_model.safetensors" : "model.safetensors";
-  expect(await tensorsOf(join(saved, file))).toEqual(await tensorsOf(join(fixtures, name, file)));
 });
 
 test.each(Object.entries(referenceAdapters))(

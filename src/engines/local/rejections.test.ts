@@ -1,11 +1,13 @@
+/** What messages name of calls that cannot be. The conformance kit has more such calls, with their codes. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { SampledSequence } from "../engine.ts";
+import type { ErrorCode } from "../../errors.ts";
+import type { Datum, Loss, SampledSequence } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { startNativeEngine } from "./native.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { ids, request, someDatum, testEngine } from "./test-engine.ts";
+import { ids, request, someDatum, testEngine, valued } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const engine = testEngine();
@@ -14,156 +16,136 @@ let model = "";
 beforeAll(async () => {
   model = await makeModel(folder, "model");
   await engine.createPolicy({ name: "p", model });
+  await engine.createPolicy({ name: "c", model, valueHead: true });
 });
 
-function sample(more: object): () => Promise<SampledSequence[]> {
-  return () => engine.sample({ ...request(), ...more });
+const sample = (more: object) => (): Promise<SampledSequence[]> => engine.sample({ ...request(), ...more });
+const datum = someDatum("p");
+const forward = (more: object) => () => engine.forward([{ ...datum, ...more }]);
+
+/** The datum with other arrays in its second continuation. */
+function change(of: Datum, more: object): Datum {
+  const continuations = of.continuations.map((each, i) => (i === 0 ? each : { ...each, ...more }));
+  return { ...of, continuations };
 }
 
-describe("unsupported calls are rejected with a typed error", () => {
-  const datum = someDatum("p");
-  const forward = (more: object) => () => engine.forward([{ ...datum, ...more }]);
-  const train = (change: object) => () => {
-    const continuations = datum.continuations.slice(0, 1).map((each) => ({ ...each, ...change }));
-    return engine.forwardBackward([{ ...datum, continuations }], { type: "importance_sampling" });
-  };
+const referred = (more: object): Datum => {
+  const continuations = datum.continuations.map((each) => ({
+    ...each,
+    reference: new Float32Array(each.tokens.length).fill(-2),
+    penalties: new Float32Array(each.tokens.length).fill(0.1),
+  }));
+  return change({ ...datum, continuations }, more);
+};
+const trained = (of: Datum, loss: object) => () => engine.forwardBackward([of], loss as Loss);
+const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
+const value = { type: "value" };
+const given = (more: object) => trained(change(datum, more), { type: "importance_sampling" });
+const targets = (more: object, loss: object = value) => trained(change(valued("c"), more), loss);
+const made = (more: object) => () => engine.createPolicy({ name: "q", model, ...more } as never);
 
-  test.each([
-    ["an unknown policy", "bad_arguments", sample({ policy: "q" }), 'no policy "q"; there is: p'],
-    ["a token beyond the vocabulary", "bad_token", sample({ prompt: ids(1, 99) }), "99"],
-    ["a negative token", "bad_token", forward({ prompt: ids(-1) }), "-1"],
-    ["a stop token that is no id", "bad_token", sample({ stopTokens: [Number.NaN] }), "NaN"],
-    ["a prompt of plain numbers", "bad_arguments", sample({ prompt: [1, 2] }), "Int32Array"],
-    [
-      "tokens of plain numbers",
-      "bad_arguments",
-      forward({ continuations: [{ tokens: [1] }] }),
-      "data[0].continuations[0].tokens",
-    ],
-    ["an empty prompt", "bad_shape", sample({ prompt: ids() }), "prompt"],
-    ["a prompt that fills the model", "too_long", sample({ prompt: new Int32Array(65).fill(1) }), "64"],
-    ["a sequence that is too long", "too_long", forward({ prompt: new Int32Array(63).fill(1) }), "64"],
-    ["no data", "bad_arguments", () => engine.forward([]), "data is empty"],
-    [
-      "data that is no array",
-      "bad_arguments",
-      () => engine.forward(null as never),
-      "data is empty or no array",
-    ],
-    ["an invalid datum", "bad_arguments", () => engine.forward([null as never]), "data[0].prompt"],
-    ["a datum without a policy", "bad_arguments", forward({ policy: undefined }), "data[0].policy"],
-    [
-      "an invalid continuation",
-      "bad_arguments",
-      forward({ continuations: [null] }),
-      "continuations[0].tokens",
-    ],
-    [
-      "invalid continuations",
-      "bad_arguments",
-      forward({ continuations: undefined }),
-      "continuations must be",
-    ],
-    [
-      "an unknown format of weights",
-      "bad_arguments",
-      () => engine.export("p", join(folder, "q4"), { format: "Q4" as "F32" }),
-      'is "Q4"; expected one of F32, BF16, F16',
-    ],
-    [
-      "no model",
-      "bad_arguments",
-      () => engine.createPolicy({ name: "q" } as never),
-      "options.model: expected the path",
-    ],
-    ["no continuations", "bad_shape", forward({ continuations: [] }), "continuation"],
-    [
-      "missing advantages",
-      "bad_arguments",
-      train({ advantages: undefined }),
-      "data[0].continuations[0].advantages",
-    ],
-    ["too few advantages", "bad_shape", train({ advantages: Float32Array.of(1) }), "1 values for 3 tokens"],
-    [
-      "an advantage that is not a number",
-      "bad_arguments",
-      train({ advantages: new Float32Array(3).fill(Number.NaN) }),
-      "finite",
-    ],
-    ["a temperature below zero", "bad_arguments", sample({ temperature: -1 }), "temperature"],
-    [
-      "a temperature that is not a number",
-      "bad_arguments",
-      sample({ temperature: Number.NaN }),
-      "temperature",
-    ],
-    ["a fractional count", "bad_arguments", sample({ count: 1.5 }), "count"],
-    ["no sequences", "bad_arguments", sample({ count: 0 }), "count"],
-    ["a negative seed", "bad_arguments", sample({ seed: -1 }), "seed"],
-    ["a seed that is not an integer", "bad_arguments", sample({ seed: 2 ** 60 }), "seed"],
-    ["text as a number", "bad_arguments", sample({ maxTokens: "12" }), "maxTokens"],
-    ["a name in use", "bad_arguments", () => engine.createPolicy({ name: "p", model }), '"p"'],
-    [
-      "a model that does not exist",
-      "bad_model",
-      () => engine.createPolicy({ name: "q", model: join(folder, "no") }),
-      "does not exist",
-    ],
-    [
-      "an adapter without modules",
-      "bad_arguments",
-      () => engine.createPolicy({ name: "q", model, adapter: { rank: 2, alpha: 4, seed: 0 } as never }),
-      "options.adapter.targetModules: expected an array of projections",
-    ],
-    ["removing nobody", "bad_arguments", () => engine.removePolicy("q"), '"q"'],
-  ] as const)("%s", async (_, code, work, fragment) => {
-    expect(await failure(code, work)).toContain(fragment);
-  });
+type Case = readonly [verb: string, fragment: string, work: () => Promise<unknown>, code?: ErrorCode];
 
-  test.each([
-    ["rank 0", { rank: 0 }],
-    ["alpha NaN", { alpha: Number.NaN }],
-    ["an unknown module", { targetModules: ["q_proj", "lm_head"] }],
-    ["no module", { targetModules: [] }],
-    ["a module twice", { targetModules: ["q_proj", "q_proj"] }],
-    ["a seed below zero", { seed: -1 }],
-  ])("an adapter with %s, leaving nothing behind", async (_, change) => {
-    const adapter = { rank: 2, alpha: 4, targetModules: ["q_proj"], seed: 0 };
-    const bad = { ...adapter, ...change };
-    expect(
-      await failure("bad_arguments", () => engine.createPolicy({ name: "a", model, adapter: bad })),
-    ).not.toBe("");
-    await engine.createPolicy({ name: "a", model, adapter });
-    await engine.removePolicy("a");
-  });
+test.each<Case>([
+  ["sample", 'no policy "q"; there is: p', sample({ policy: "q" })],
+  ["sample", "is a critic", sample({ policy: "c" })],
+  ["sample", "99", sample({ prompt: ids(1, 99) }), "bad_token"],
+  ["sample", "NaN", sample({ stopTokens: [Number.NaN] }), "bad_token"],
+  ["sample", "Int32Array", sample({ prompt: [1, 2] })],
+  ["sample", "prompt", sample({ prompt: ids() }), "bad_shape"],
+  ["sample", "64", sample({ prompt: new Int32Array(65).fill(1) }), "too_long"],
+  ["sample", "temperature", sample({ temperature: Number.NaN })],
+  ["sample", "count", sample({ count: 1.5 })],
+  ["sample", "seed", sample({ seed: 2 ** 60 })],
+  ["sample", "maxTokens", sample({ maxTokens: "12" })],
+  ["forward", "-1", forward({ prompt: ids(-1) }), "bad_token"],
+  ["forward", "64", forward({ prompt: new Int32Array(63).fill(1) }), "too_long"],
+  ["forward", "data[0].continuations[0].tokens", forward({ continuations: [{ tokens: [1] }] })],
+  ["forward", "continuations[0].tokens", forward({ continuations: [null] })],
+  ["forward", "continuations must be", forward({ continuations: undefined })],
+  ["forward", "continuation", forward({ continuations: [] }), "bad_shape"],
+  ["forward", "data is empty", () => engine.forward([])],
+  ["forward", "data is empty or no array", () => engine.forward(null as never)],
+  ["forward", "data[0].prompt", () => engine.forward([null as never])],
+  ["forward", "data[0].policy", forward({ policy: undefined })],
+  ["forwardBackward", "data[0].continuations[1].advantages", given({ advantages: undefined })],
+  ["forwardBackward", "1 values for 2 tokens", given({ advantages: Float32Array.of(1) }), "bad_shape"],
+  ["forwardBackward", "finite", given({ advantages: new Float32Array(2).fill(Number.NaN) })],
+  ["forwardBackward", "is not a critic", trained(valued("p"), value)],
+  ["forwardBackward", "is a critic", trained(someDatum("c"), ppo)],
+  ["forwardBackward", "[1].targets must", targets({ targets: undefined })],
+  ["forwardBackward", "1 values for 2 tokens", targets({ targets: Float32Array.of(1) }), "bad_shape"],
+  ["forwardBackward", "`clip` needs it", targets({ values: undefined }, { ...value, clip: 1 })],
+  ["forwardBackward", "clip must be above 0", targets({}, { ...value, clip: 0 })],
+  ["forwardBackward", "targets[1] is NaN", targets({ targets: Float32Array.of(1, Number.NaN) })],
+  ["forwardBackward", "unknown key `kl`", targets({}, { ...value, kl: "k3" })],
+  ["forwardBackward", "`kl` needs it", trained(referred({ reference: undefined }), { ...ppo, kl: "k3" })],
+  ["forwardBackward", "penalties must", trained(referred({ penalties: undefined }), { ...ppo, kl: "k1" })],
+  ["forwardBackward", "another continuation has one", trained(referred({ reference: undefined }), ppo)],
+  ["forwardBackward", "k1, k2 or k3", trained(referred({}), { ...ppo, kl: "k4" })],
+  ["forwardBackward", "token or sequence", trained(datum, { ...ppo, ratio: "word" })],
+  ["forwardBackward", "above 1", trained(datum, { ...ppo, dualClip: 1 })],
+  ["forwardBackward", "(did you mean `entropy`?)", trained(datum, { ...ppo, entorpy: 0.5 })],
+  ["forwardBackward", "entropy", trained(datum, { ...ppo, entropy: 1e300 })],
+  ["forwardBackward", "ppo, cispo, value", trained(datum, { type: "dpo" })],
+  ["createPolicy", '"p"', () => engine.createPolicy({ name: "p", model })],
+  ["createPolicy", "options.model: expected the path", made({ model: undefined })],
+  ["createPolicy", "does not exist", made({ model: join(folder, "no") }), "bad_model"],
+  [
+    "createPolicy",
+    "options.adapter.targetModules: expected an array",
+    made({ adapter: { rank: 2, alpha: 4, seed: 0 } }),
+  ],
+  ["removePolicy", '"q"', () => engine.removePolicy("q")],
+  ["export", 'is "Q4"', () => engine.export("p", join(folder, "q4"), { format: "Q4" as "F32" })],
+])("%s: %s", async (_, fragment, work, code = "bad_arguments") => {
+  expect(await failure(code, work)).toContain(fragment);
+});
 
-  test("stop strings without a tokenizer", async () => {
+test.each([
+  ["rank 0", { rank: 0 }],
+  ["alpha NaN", { alpha: Number.NaN }],
+  ["an unknown module", { targetModules: ["q_proj", "lm_head"] }],
+  ["no module", { targetModules: [] }],
+  ["a module twice", { targetModules: ["q_proj", "q_proj"] }],
+  ["a seed below zero", { seed: -1 }],
+])("an adapter with %s leaves nothing behind", async (_, wrong) => {
+  const adapter = { rank: 2, alpha: 4, targetModules: ["q_proj"], seed: 0 };
+  await failure("bad_arguments", made({ adapter: { ...adapter, ...wrong } }));
+  await engine.createPolicy({ name: "q", model, adapter });
+  await engine.removePolicy("q");
+});
+
+test("a reference without `kl` is only measured", async () => {
+  const plain = await engine.forwardBackward([datum], ppo as Loss);
+  const measured = await engine.forwardBackward([referred({})], ppo as Loss);
+  expect(plain).not.toHaveProperty("referenceKl");
+  expect(measured).toEqual({ ...plain, referenceKl: expect.any(Number) });
+  expect(measured.referenceKl).toBeGreaterThan(0);
+  await engine.zeroGradients("p");
+});
+
+describe("named, too, are", () => {
+  test("a directory without a tokenizer, for stop strings", async () => {
     const bare = testEngine();
     const directory = await makeModel(folder, "bare");
     await bare.createPolicy({ name: "p", model: directory });
     writeFileSync(join(directory, "tokenizer.json"), "{}");
-    expect(await failure("unsupported", () => bare.sample(request({ stopStrings: ["x"] })))).toContain(
-      directory,
-    );
+    const stopped = () => bare.sample(request({ stopStrings: ["x"] }));
+    expect(await failure("unsupported", stopped)).toContain(directory);
   });
 
-  test("a model larger than this machine's memory, before anything is allocated", async () => {
+  test("the bytes of a model larger than this machine's memory, before anything is allocated", async () => {
     const { checkMemory } = await import("./policies.ts");
     const message = await failure("no_memory", () => checkMemory("The weights of m", 2 ** 50));
     expect(message).toContain("1125899906842624 bytes");
   });
 
-  test("an engine without its addon", async () => {
-    const message = await failure("no_engine", () =>
-      startNativeEngine(1, "float32", 2 ** 30, join(folder, "none.node")),
-    );
-    expect(message).toContain("npm rebuild");
-  });
-
-  test("an engine that is closed", async () => {
+  test("what to do about an engine without its addon, and one that is closed", async () => {
+    const start = () => startNativeEngine(1, "float32", 2 ** 30, join(folder, "none.node"));
+    expect(await failure("no_engine", start)).toContain("npm rebuild");
     const closed = new LocalEngine({ threads: 1 });
-    await closed.close();
-    await closed.close();
+    for (let i = 0; i < 2; i++) await closed.close();
     expect(await failure("bad_arguments", () => closed.createPolicy({ name: "p", model }))).toContain(
       "closed",
     );

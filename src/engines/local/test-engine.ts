@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { vocabularySize } from "../../models/test-model.ts";
+import { atEndOfFile } from "../../test-end.ts";
 import type {
   AdamOptions,
   Continuation,
@@ -16,16 +17,10 @@ import type {
 } from "../engine.ts";
 import { LocalEngine, type LocalEngineOptions } from "./local-engine.ts";
 
-const engines: LocalEngine[] = [];
-
-afterAll(async () => {
-  await Promise.all(engines.map((engine) => engine.close()));
-});
-
 /** An engine in float32, closed at the end of the test file. */
 export function testEngine(options: LocalEngineOptions = {}): LocalEngine {
   const engine = new LocalEngine({ threads: 2, precision: "float32", ...options });
-  engines.push(engine);
+  atEndOfFile(() => engine.close());
   return engine;
 }
 

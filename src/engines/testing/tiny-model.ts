@@ -59,7 +59,7 @@ export function isCritic({ tensors }: TinyModel): boolean {
 }
 
 /** Names of the trainable tensors. */
-export function trainable({ rank, tensors }: TinyModel): readonly string[] {
+function trainable({ rank, tensors }: TinyModel): readonly string[] {
   return rank === 0 ? Object.keys(tensors) : Object.keys(tensors).filter((name) => adapterTensors.has(name));
 }
 

@@ -1,39 +1,24 @@
 /** Policies with servers of their own. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { LocalEngine } from "../local/local-engine.ts";
-import { adam, request, someDatum } from "../local/test-engine.ts";
+import { atEndOfFile } from "../../test-end.ts";
+import { adam, request, someDatum, testEngine } from "../local/test-engine.ts";
 import { profiles, type Profile } from "./profiles.ts";
 import { readLocation } from "./saving.ts";
-import { standardLimits } from "./server/options.ts";
-import { startServer } from "./server/server.ts";
+import { localServer } from "./testing/own-server.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
 
 const folder = temporaryFolder();
 const model = await makeModel(folder, "tiny");
-const closing: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const close of closing.toReversed()) await close();
-});
+const start = (name: string): Promise<string> => localServer(model, join(folder, name));
 
-async function start(name: string): Promise<string> {
-  const engine = new LocalEngine({ threads: 1, precision: "float32" });
-  const server = await startServer(engine, {
-    models: [{ name: "tiny", directory: model }],
-    folder: join(folder, name),
-    keys: [],
-    host: "127.0.0.1",
-    port: 0,
-    log: () => {},
-    limits: standardLimits,
-  });
-  closing.push(
-    () => engine.close(),
-    () => server.close(),
-  );
-  return server.url;
+/** Closed at the end of the file. */
+function clientOf(options: ConstructorParameters<typeof TinkerEngine>[0]): TinkerEngine {
+  const engine = new TinkerEngine(options);
+  atEndOfFile(() => engine.close());
+  return engine;
 }
 
 const adapter = { rank: 2, alpha: 32, targetModules: ["q_proj", "k_proj", "v_proj", "o_proj"], seed: 3 };
@@ -52,12 +37,8 @@ it.each([
   "a policy's own server, %s, makes, trains and saves it and what is made from its weights",
   async (name, profile) => {
     const [shared, own] = [`shared ${name}`, `own ${name}`];
-    const remote = new TinkerEngine({ url: await start(shared), profile, servers: { b: await start(own) } });
-    const local = new LocalEngine({ threads: 1, precision: "float32" });
-    closing.push(
-      () => local.close(),
-      () => remote.close(),
-    );
+    const remote = clientOf({ url: await start(shared), profile, servers: { b: await start(own) } });
+    const local = testEngine({ threads: 1 });
     const found = [];
     for (const engine of [local, remote]) {
       for (const policy of ["a", "b"]) await engine.createPolicy({ name: policy, model, adapter });
@@ -85,13 +66,9 @@ it.each([
 it("a model in a folder, as of a preset, is known by its name in `models` and in messages", async () => {
   const url = await start("presets");
   const other = await makeModel(folder, "temporary/nano");
-  const [mapped, unmapped] = [{ nano: "tiny" }, {}].map(
-    (models) => new TinkerEngine({ url, profile: profiles.troupe, models }),
+  const [mapped, unmapped] = [{ nano: "tiny" }, {}].map((models) =>
+    clientOf({ url, profile: profiles.troupe, models }),
   ) as [TinkerEngine, TinkerEngine];
-  closing.push(
-    () => mapped.close(),
-    () => unmapped.close(),
-  );
   expect(await mapped.createPolicy({ name: "p", model: other })).toMatchObject({ name: "p" });
   await expect(unmapped.createPolicy({ name: "p", model: other })).rejects.toMatchObject({
     code: "bad_model",
@@ -101,8 +78,7 @@ it("a model in a folder, as of a preset, is known by its name in `models` and in
 
 it("a server's lists name the run, the policy and the step of what it keeps", async () => {
   const url = await start("named");
-  const remote = new TinkerEngine({ url, profile: profiles.troupe, run: "first" });
-  closing.push(() => remote.close());
+  const remote = clientOf({ url, profile: profiles.troupe, run: "first" });
   await remote.createPolicy({ name: "the writer", model, adapter });
   await remote.forwardBackward([someDatum("the writer")], { type: "importance_sampling" });
   await remote.optimStep("the writer", adam);

@@ -1,18 +1,18 @@
 /** A server whose model has another tokenizer than the recipe's directory. */
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TroupeError } from "../../errors.ts";
 import { initModel } from "../../models/init.ts";
 import { failure, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
 import { writeByteTokenizer } from "../../text/byte-tokenizer.ts";
 import { vocabularyDigest, loadTokenizer } from "../../text/tokenizer.ts";
 import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
-import { LocalEngine } from "../local/local-engine.ts";
-import { adam } from "../local/test-engine.ts";
-import { startServing } from "../testing/serving.ts";
+import { atEndOfFile } from "../../test-end.ts";
+import { adam, testEngine } from "../local/test-engine.ts";
 import { profiles, type Profile } from "./profiles.ts";
 import { startProxy } from "./testing/faulty-proxy.ts";
+import { localServer } from "./testing/own-server.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
 import { cachedModel, checkTokenizer } from "./tokenizers.ts";
 
@@ -36,7 +36,7 @@ const bytes = await modelWith("bytes", writeByteTokenizer);
 
 /** The byte-level model, trained to say the sentence with which the client probes. */
 async function speaking(): Promise<string> {
-  const engine = new LocalEngine({ threads: 1, precision: "float32" });
+  const engine = testEngine({ threads: 1 });
   await engine.createPolicy({ name: "p", model: bytes });
   const tokenizer = loadTokenizer(bytes);
   const question = [{ role: "user", content: "What is the capital of France?" }] as const;
@@ -49,14 +49,8 @@ async function speaking(): Promise<string> {
   }
   const directory = join(folder, "speaking", "model");
   await engine.export("p", directory);
-  await engine.close();
   return directory;
 }
-
-const closing: (() => Promise<void> | void)[] = [];
-afterAll(async () => {
-  for (const close of closing.toReversed()) await close();
-});
 
 /** Of another kind: it tells neither its tokenizer nor its sizes. */
 const plain: Profile = {
@@ -75,21 +69,16 @@ async function clientOf(
   profile: Profile,
   told: Told = { model_name: "model", tokenizer_id: "org/model" },
 ): Promise<TinkerEngine> {
-  const serving = await startServing([served]);
-  closing.push(() => serving.stop());
+  const target = await localServer(served, temporaryFolder(), "model");
+  const silence = { tokenizer: null, sizes: null, model_data: told };
   const rewrite = (path: string, answer: object): object =>
-    path === "get_info" && profile === plain
-      ? {
-          ...answer,
-          tokenizer: null,
-          sizes: null,
-          model_data: told,
-        }
-      : answer;
-  const proxy = await startProxy({ target: serving.url, fault: () => null, rewrite });
-  closing.push(() => proxy.close());
+    path === "get_info" && profile === plain ? { ...answer, ...silence } : answer;
+  const proxy = await startProxy({ target, fault: () => null, rewrite });
   const engine = new TinkerEngine({ url: proxy.url, profile });
-  closing.push(() => engine.close());
+  atEndOfFile(async () => {
+    await engine.close();
+    proxy.close();
+  });
   return engine;
 }
 
@@ -97,7 +86,7 @@ const digestOf = (directory: string): string => vocabularyDigest(loadTokenizer(d
 
 const create = (engine: TinkerEngine, model: string) => engine.createPolicy({ name: "p", model });
 
-it("which tells its tokenizer is compared with the directory's", { timeout: 60_000 }, async () => {
+it("which tells its tokenizer is compared with the directory's", async () => {
   const engine = await clientOf(fewer, profiles.troupe);
   const message = await failure("bad_model", () => create(engine, reversed));
   expect(message).toContain('The server\'s model "model", ');
@@ -106,7 +95,7 @@ it("which tells its tokenizer is compared with the directory's", { timeout: 60_0
   expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
 });
 
-it("which tells nothing rejects ids, or is in doubt", { timeout: 60_000 }, async () => {
+it("which tells nothing rejects ids, or is in doubt", async () => {
   const engine = await clientOf(fewer, plain);
   expect(await failure("bad_model", () => create(engine, bytes))).toMatch(
     /The server's model "model", "org\/model" has another tokenizer than .*: it rejected a sentence in the directory's tokens/,
@@ -118,23 +107,18 @@ it("which tells nothing rejects ids, or is in doubt", { timeout: 60_000 }, async
   });
 });
 
-it("which names a directory of this machine is compared with it", { timeout: 60_000 }, async () => {
+it("which names a directory of this machine is compared with it", async () => {
   const engine = await clientOf(fewer, plain, { model_name: fewer, tokenizer_id: null });
-  expect(await failure("bad_model", () => create(engine, reversed))).toContain(
-    "its vocabulary has 26 tokens",
-  );
+  expect(await failure("bad_model", () => create(engine, reversed))).toContain("vocabulary has 26 tokens");
   expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
 });
 
-it("which names a model of the hub is compared with the cache's", { timeout: 60_000 }, async () => {
+it("which names a model of the hub is compared with the cache's", async () => {
   const cache = join(folder, "hub");
   cpSync(fewer, cached(cache, "org/model"), { recursive: true });
   vi.stubEnv("HF_HUB_CACHE", cache);
-  onTestFinished(() => void vi.unstubAllEnvs());
   const engine = await clientOf(fewer, plain);
-  expect(await failure("bad_model", () => create(engine, reversed))).toContain(
-    "its vocabulary has 26 tokens",
-  );
+  expect(await failure("bad_model", () => create(engine, reversed))).toContain("vocabulary has 26 tokens");
   expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
 });
 
@@ -176,7 +160,7 @@ it("a name of the hub that is not in the cache, or none, is no model", () => {
   expect(found).toEqual([snapshot, null, null, null]);
 });
 
-it("whose model finds a sentence likely has the tokenizer", { timeout: 120_000 }, async () => {
+it("whose model finds a sentence likely has the tokenizer", async () => {
   const model = await speaking();
   expect(await create(await clientOf(model, plain), bytes)).not.toHaveProperty("uncheckedTokenizer");
   expect(await create(await clientOf(bytes, plain), bytes)).toMatchObject({

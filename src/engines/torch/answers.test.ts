@@ -33,7 +33,11 @@ const honest: Readonly<Record<string, Answer>> = {
 };
 
 /** The worker ends a process whose answer is rejected. */
-async function engineThatHears(verb: string, header: object, arrays: object): Promise<TorchEngine> {
+async function engineThatHears(verb: string, lie: Readonly<Record<string, unknown>>): Promise<TorchEngine> {
+  const isArray = (value: unknown): boolean => ArrayBuffer.isView(value);
+  const entries = Object.entries(lie);
+  const header = Object.fromEntries(entries.filter(([, value]) => !isArray(value)));
+  const arrays = Object.fromEntries(entries.filter(([, value]) => isArray(value))) as Answer["arrays"];
   const ask = async (asked: string, _: unknown, __: unknown, { check }: Asking = {}): Promise<Answer> => {
     const { header: own, arrays: more } = honest[asked] ?? { header: {}, arrays: {} };
     const answer =
@@ -76,65 +80,48 @@ const verbs: Readonly<Record<string, (engine: TorchEngine) => Promise<unknown>>>
 };
 
 it.each(Object.keys(verbs))("%s: an honest answer is taken", async (verb) => {
-  const engine = await engineThatHears(verb, {}, {});
+  const engine = await engineThatHears(verb, {});
   await expect(verbs[verb]?.(engine)).resolves.toBeDefined();
 });
 
-type Lie = readonly [verb: string, what: RegExp, header: object, arrays: object];
-const lie = (verb: string, what: RegExp, header: object, arrays: object = {}): Lie => [
-  verb,
-  what,
-  header,
-  arrays,
-];
+const ids = (...values: number[]) => Int32Array.from(values);
+const floats = (...values: number[]) => Float32Array.from(values);
 
-const lies = [
-  lie("create", /vocabularySize/, { vocabularySize: 0 }),
-  lie("create", /fresh/, { fresh: [["a", [-1]]] }),
-  lie("sample", /token 20/, {}, { tokens: Int32Array.of(4, 2, 5, 20, 7) }),
-  lie("sample", /token -1/, {}, { tokens: Int32Array.of(4, 2, 5, -1, 7) }),
-  lie("sample", /log-probability of 0\.5/, {}, { logprobs: Float32Array.of(-1, -1, 0.5, -1, 0) }),
-  lie("sample", /log-probability of NaN/, {}, { logprobs: Float32Array.of(-1, -1, NaN, -1, 0) }),
-  lie("sample", /log-probability of -Infinity/, {}, { logprobs: Float32Array.of(-1, -1, -Infinity, -1, 0) }),
-  lie("sample", /5 tokens and 4 log/, {}, { logprobs: Float32Array.of(-1, -1, -1, -1) }),
-  lie("sample", /entropies of other/, {}, { entropies: Float32Array.of(1, 1, 1, 1) }),
-  lie(
-    "sample",
-    /entropy of 3\.5 nats; expected 0 to 2\.996/,
-    {},
-    { entropies: Float32Array.of(1, 1, 3.5, 1, 1) },
-  ),
-  lie("sample", /entropy of NaN/, {}, { entropies: Float32Array.of(1, NaN, 1, 1, 1) }),
-  lie("sample", /no tokens/, {}, { tokens: Float32Array.of(4, 2, 5, 6, 7) }),
-  lie("sample", /1 sequences; 2 were/, {}, { lengths: Int32Array.of(5), stopped: Uint8Array.of(1) }),
-  lie("sample", /of 4 tokens; expected 1 to 3/, {}, { lengths: Int32Array.of(1, 4) }),
-  lie("sample", /of 0 tokens/, {}, { lengths: Int32Array.of(2, 0) }),
-  lie("sample", /past its stop token/, {}, { tokens: Int32Array.of(4, 2, 5, 2, 7) }),
-  lie("sample", /without a stop token/, {}, { tokens: Int32Array.of(4, 3, 5, 6, 7) }),
-  lie(
-    "sample",
-    /ends after 2 of 3/,
-    {},
-    { tokens: Int32Array.of(4, 3, 5, 6, 7), stopped: Uint8Array.of(0, 0) },
-  ),
-  lie("forward", /2 outputs for 3/, {}, { outputs: Float32Array.of(-1, -2) }),
-  lie("forward", /log-probability of 1/, {}, { outputs: Float32Array.of(-1, -2, 1) }),
-  lie("forward", /entropy of -2/, { entropy: -2 }),
-  lie("forward", /token 99/, {}, { topTokens: Int32Array.of(1, 2, 3, 4, 5, 99) }),
-  lie("forward", /expected 2 for each/, {}, { topTokens: Int32Array.of(1, 2, 3) }),
-  lie("forward", /log-probability of NaN/, {}, { topLogprobs: Float32Array.of(-1, -2, -1, -2, -1, NaN) }),
-  lie("forwardBackward", /loss/, { loss: null }),
-  lie("forwardBackward", /loss/, { loss: NaN }),
-  lie("forwardBackward", /entropy of 9\.5/, { entropy: 9.5 }),
-  lie("forwardBackward", /over 4 tokens; the data have 3/, { tokens: 4 }),
-  lie("forwardBackward", /4 clipped/, { clipped: 4 }),
-  lie("forwardBackward", /kl/, { kl: -1 }),
-  lie("optimStep", /gradientNorm/, { gradientNorm: -1 }),
-  lie("optimStep", /gradientNorm/, { gradientNorm: "large" }),
-  lie("optimStep", /gradientNorm/, { gradientNorm: undefined }),
-];
-
-it.each(lies)("%s with %s is a failure", async (verb, what, header, arrays) => {
-  const engine = await engineThatHears(verb, header, arrays);
+it.each<readonly [verb: string, what: RegExp, lie: Readonly<Record<string, unknown>>]>([
+  ["create", /vocabularySize/, { vocabularySize: 0 }],
+  ["create", /fresh/, { fresh: [["a", [-1]]] }],
+  ["sample", /token 20/, { tokens: ids(4, 2, 5, 20, 7) }],
+  ["sample", /token -1/, { tokens: ids(4, 2, 5, -1, 7) }],
+  ["sample", /log-probability of 0\.5/, { logprobs: floats(-1, -1, 0.5, -1, 0) }],
+  ["sample", /log-probability of NaN/, { logprobs: floats(-1, -1, NaN, -1, 0) }],
+  ["sample", /log-probability of -Infinity/, { logprobs: floats(-1, -1, -Infinity, -1, 0) }],
+  ["sample", /5 tokens and 4 log/, { logprobs: floats(-1, -1, -1, -1) }],
+  ["sample", /entropies of other/, { entropies: floats(1, 1, 1, 1) }],
+  ["sample", /entropy of 3\.5 nats; expected 0 to 2\.996/, { entropies: floats(1, 1, 3.5, 1, 1) }],
+  ["sample", /entropy of NaN/, { entropies: floats(1, NaN, 1, 1, 1) }],
+  ["sample", /no tokens/, { tokens: floats(4, 2, 5, 6, 7) }],
+  ["sample", /1 sequences; 2 were/, { lengths: ids(5), stopped: Uint8Array.of(1) }],
+  ["sample", /of 4 tokens; expected 1 to 3/, { lengths: ids(1, 4) }],
+  ["sample", /of 0 tokens/, { lengths: ids(2, 0) }],
+  ["sample", /past its stop token/, { tokens: ids(4, 2, 5, 2, 7) }],
+  ["sample", /without a stop token/, { tokens: ids(4, 3, 5, 6, 7) }],
+  ["sample", /ends after 2 of 3/, { tokens: ids(4, 3, 5, 6, 7), stopped: Uint8Array.of(0, 0) }],
+  ["forward", /2 outputs for 3/, { outputs: floats(-1, -2) }],
+  ["forward", /log-probability of 1/, { outputs: floats(-1, -2, 1) }],
+  ["forward", /entropy of -2/, { entropy: -2 }],
+  ["forward", /token 99/, { topTokens: ids(1, 2, 3, 4, 5, 99) }],
+  ["forward", /expected 2 for each/, { topTokens: ids(1, 2, 3) }],
+  ["forward", /log-probability of NaN/, { topLogprobs: floats(-1, -2, -1, -2, -1, NaN) }],
+  ["forwardBackward", /loss/, { loss: null }],
+  ["forwardBackward", /loss/, { loss: NaN }],
+  ["forwardBackward", /entropy of 9\.5/, { entropy: 9.5 }],
+  ["forwardBackward", /over 4 tokens; the data have 3/, { tokens: 4 }],
+  ["forwardBackward", /4 clipped/, { clipped: 4 }],
+  ["forwardBackward", /kl/, { kl: -1 }],
+  ["optimStep", /gradientNorm/, { gradientNorm: -1 }],
+  ["optimStep", /gradientNorm/, { gradientNorm: "large" }],
+  ["optimStep", /gradientNorm/, { gradientNorm: undefined }],
+])("%s with %s is a failure", async (verb, what, lie) => {
+  const engine = await engineThatHears(verb, lie);
   expect(await failure("service", async () => verbs[verb]?.(engine))).toMatch(what);
 });

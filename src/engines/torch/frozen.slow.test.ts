@@ -7,10 +7,12 @@ import type { LossResult } from "../engine.ts";
 import { writeMerged } from "../../models/exported.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
-import { device, engineWith } from "./testing/own-worker.ts";
-import { openShared, python } from "./testing/shared-worker.ts";
+import { device, startWorker } from "./testing/own-worker.ts";
+import { openShared, python, workersOf } from "./testing/shared-worker.ts";
 
 const adapter = { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj", "down_proj"], seed: 4 };
+
+const inBfloat16 = workersOf(() => startWorker({ precision: "bfloat16" }));
 
 /** Of log-probabilities, relative to the largest: a bfloat16 has 8 bits, and the tiny model's weights are large. */
 const rounding = 0.1;
@@ -81,12 +83,12 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
   // On a GPU libraries hold more than this model.
   it.skipIf(device !== "cpu")("takes half the bytes of the same weights in float32", async () => {
     const bytes = [];
-    for (const [model, precision] of [
-      [wide, "float32"],
-      [narrow, "float32"],
-      [narrow, "bfloat16"],
+    for (const [model, open] of [
+      [wide, () => openShared()],
+      [narrow, () => openShared()],
+      [narrow, () => openShared(inBfloat16)],
     ] as const) {
-      const engine = engineWith({ precision });
+      const engine = open();
       const { trainableParameters } = await engine.createPolicy({ name: "p", model, adapter });
       bytes.push(engine.memoryBytes - 4 * trainableParameters);
       await engine.close();
@@ -99,7 +101,7 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
 
   it("with products in bfloat16 has float32's numbers within what is rounded, and adapters learn", async () => {
     const names = ["one", "other"];
-    const engines = [engineWith({ precision: "bfloat16" }), engineWith({})] as const;
+    const engines = [openShared(inBfloat16), openShared()] as const;
     const [rounded] = engines;
     for (const engine of engines)
       for (const [index, name] of names.entries())
@@ -137,7 +139,7 @@ describe.skipIf(python === undefined)("a frozen base in bfloat16", async () => {
   });
 
   it("whole models with products in bfloat16 have float32's numbers within what is rounded", async () => {
-    const [rounded, exact] = [engineWith({ precision: "bfloat16" }), openShared()];
+    const [rounded, exact] = [openShared(inBfloat16), openShared()];
     for (const engine of [rounded, exact]) await engine.createPolicy({ name: "p", model: wide });
     const expected = (await exact.forward([someDatum("p")])).logprobs;
     const passes = [];

@@ -7,11 +7,12 @@ import { openSafetensors } from "../../models/safetensors.ts";
 import { failure, makeModel, temporaryFolder, tensorsOf } from "../../models/test-model.ts";
 import { adam, difference, request, someDatum } from "../local/test-engine.ts";
 import { device, engineWith, startWorker } from "./testing/own-worker.ts";
-import { python } from "./testing/shared-worker.ts";
+import { openShared, python, workersOf } from "./testing/shared-worker.ts";
 
 const has = (library: string): boolean =>
   python !== undefined && spawnSync(python, ["-c", `import ${library}`], { stdio: "ignore" }).status === 0;
 const canQuantise = has("bitsandbytes");
+const small = workersOf(() => startWorker({ quantise: "nf4" }));
 
 const adapter = { rank: 4, alpha: 8, targetModules: ["q_proj", "v_proj", "down_proj"], seed: 3 };
 const preset = {
@@ -34,44 +35,41 @@ describe.skipIf(!canQuantise)(
 
     // On a GPU libraries hold more than this model.
     it.skipIf(device !== "cpu")("take a fifth of float32's bytes", async () => {
-      const small = engineWith({ quantise: "nf4" });
-      const created = await small.createPolicy({ name: "p", model, adapter });
+      const engine = openShared(small);
+      const created = await engine.createPolicy({ name: "p", model, adapter });
       const layers = 2 * (256 * 256 * 2 + 256 * 128 * 2 + 3 * 256 * 512);
       const others = created.parameters - created.trainableParameters - layers;
-      const frozen = small.memoryBytes - 4 * created.trainableParameters - 4 * others;
+      const frozen = engine.memoryBytes - 4 * created.trainableParameters - 4 * others;
       // Half a byte for each weight, one for each 64, and four for each 16,384.
       expect(frozen / layers).toBeCloseTo(0.5 + 1 / 64 + 4 / 16_384, 3);
-      await small.close();
+      await engine.close();
     });
 
     it("count as a whole model; adapters on them learn", async () => {
-      const [full, small] = [engineWith({}), engineWith({ quantise: "nf4" })];
+      const [full, engine] = [openShared(), openShared(small)];
       const created = await full.createPolicy({ name: "p", model, adapter });
-      expect(await small.createPolicy({ name: "p", model, adapter })).toEqual(created);
+      expect(await engine.createPolicy({ name: "p", model, adapter })).toEqual(created);
       await full.close();
 
       const losses = [];
       for (let step = 0; step < 10; step++) {
-        losses.push((await small.forwardBackward([someDatum("p")], { type: "cross_entropy" })).loss);
-        await small.optimStep("p", adam);
+        losses.push((await engine.forwardBackward([someDatum("p")], { type: "cross_entropy" })).loss);
+        await engine.optimStep("p", adam);
       }
       expect(losses.at(-1)).toBeLessThan(0.9 * (losses[0] as number));
 
       const asked = request({ count: 6, maxTokens: 20 });
-      const sampled = await small.sample(asked);
+      const sampled = await engine.sample(asked);
       const continuations = sampled.map(({ tokens }) => ({ tokens }));
-      const { logprobs } = await small.forward([{ policy: "p", prompt: asked.prompt, continuations }]);
+      const { logprobs } = await engine.forward([{ policy: "p", prompt: asked.prompt, continuations }]);
       for (const [index, { logprobs: own }] of sampled.entries())
         expect(difference(logprobs[index] ?? [], own)).toBeLessThan(1e-4);
-      expect(await small.sample(asked)).toEqual(sampled);
-      await small.close();
+      expect(await engine.sample(asked)).toEqual(sampled);
+      await engine.close();
     });
 
     it("are the same 16 numbers with products in bfloat16, also of a model in float32", async () => {
-      const engines = [
-        engineWith({ quantise: "nf4" }),
-        engineWith({ quantise: "nf4", precision: "bfloat16" }),
-      ];
+      const engines = [openShared(small), engineWith({ quantise: "nf4", precision: "bfloat16" })];
       const found = [];
       for (const engine of engines) {
         await engine.createPolicy({ name: "p", model, adapter });
@@ -85,7 +83,7 @@ describe.skipIf(!canQuantise)(
     });
 
     it("exports and checkpoints hold the adapter alone; restored it has the same numbers", async () => {
-      const engine = engineWith({ quantise: "nf4" });
+      const engine = openShared(small);
       await engine.createPolicy({ name: "p", model, adapter });
       await engine.forwardBackward([someDatum("p")], { type: "cross_entropy" });
       await engine.optimStep("p", adam);
@@ -111,7 +109,7 @@ describe.skipIf(!canQuantise)(
     });
 
     it("whole models are rejected, and the engine goes on", async () => {
-      const engine = engineWith({ quantise: "nf4" });
+      const engine = openShared(small);
       expect(await failure("unsupported", () => engine.createPolicy({ name: "p", model }))).toMatch(
         /give it an adapter/,
       );

@@ -19,3 +19,8 @@ export function changedTokenizer(style: string, files: Readonly<Record<string, s
   rmSync(directory, { recursive: true });
   return tokenizer;
 }
+
+/** What the ids stand for, control tokens included. */
+export function textOf(tokenizer: Tokenizer, ids: Iterable<number>): string {
+  return Buffer.concat([...ids].map((id) => tokenizer.tokenBytes(id))).toString();
+}

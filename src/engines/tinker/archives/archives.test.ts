@@ -1,17 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../../models/test-model.ts";
-import { LocalEngine } from "../../local/local-engine.ts";
-import { adam, someDatum } from "../../local/test-engine.ts";
+import { atEndOfFile } from "../../../test-end.ts";
+import { adam, someDatum, testEngine } from "../../local/test-engine.ts";
 import { profiles } from "../profiles.ts";
 import { readLocation } from "../saving.ts";
-import { standardLimits } from "../server/options.ts";
-import { startServer } from "../server/server.ts";
+import { localServer } from "../testing/own-server.ts";
 import { TinkerEngine } from "../tinker-engine.ts";
 import { extractTar, tarOf } from "./archive.ts";
 import { downloadCheckpoint } from "./download.ts";
@@ -89,13 +89,8 @@ describe("archives", () => {
     }
   });
 
-  it("in which one file would hide another, or a file is not whole, are rejected", async () => {
+  it("with a file that is not whole are rejected", async () => {
     const from = fresh();
-    writeFileSync(join(from, "aa"), "x");
-    const good = await bytesOf(tarOf(from));
-    const second = changed(good.subarray(0, 512), "./aa", "0");
-    const twice = Buffer.concat([good.subarray(0, 1024), second, good.subarray(512)]);
-    expect(await failure("bad_model", () => extractTar(cut(twice, 512), fresh()))).toContain("twice");
     writeFileSync(join(from, "aa"), Buffer.alloc(2 ** 20));
     truncateSync(join(from, "aa"), 2 ** 21);
     const { stdout } = spawnSync("tar", ["-cSf", "-", "--format=pax", "-C", from, "aa"]);
@@ -103,48 +98,55 @@ describe("archives", () => {
     expect(await failure("bad_model", sparse)).toContain("not a plain file");
   });
 
-  it("with names that lead elsewhere, links, or a missing end are rejected", async () => {
+  it("with names that lead elsewhere, links, devices, a file twice or a missing end are rejected", async () => {
     const from = fresh();
     writeFileSync(join(from, "aa"), "x");
     const good = await bytesOf(tarOf(from));
-    const renamed = (name: string, type = "0"): Buffer =>
-      Buffer.concat([changed(good.subarray(0, 512), name, type), good.subarray(512)]);
-    for (const [bad, expected] of [
-      [renamed("../b"), "leads elsewhere"],
-      [renamed("/b"), "leads elsewhere"],
-      [renamed("c/./b"), "leads elsewhere"],
-      [renamed("c\\..\\b"), "leads elsewhere"],
-      [renamed("c:b"), "leads elsewhere"],
-      [renamed("b", "2"), "not a plain file"],
-      [good.subarray(0, 600), "truncated"],
-      [good.subarray(0, 1024), "truncated"],
-      [Buffer.from(good).fill("b", 0, 2), "checksum"],
-    ] as const) {
+    const [header, body] = [good.subarray(0, 512), good.subarray(512)];
+    const as = (name: string, type = "0"): Buffer => Buffer.concat([changed(header, name, type), body]);
+    const empty = (name: string, type = "0"): Buffer => changed(header, name, type, "00000000000");
+    const both = [empty("aa"), empty("aa/b")];
+    for (const [expected, ...bad] of [
+      ["leads elsewhere", as("../b")],
+      ["leads elsewhere", as("/b")],
+      ["leads elsewhere", as("c/./b")],
+      ["leads elsewhere", as("c\\..\\b")],
+      ["leads elsewhere", as("c:b")],
+      ...["1", "2", "3", "4", "6"].map((type) => ["not a plain file", empty("aa", type)] as const),
+      ["truncated", good.subarray(0, 600)],
+      ["truncated", good.subarray(0, 1024)],
+      ["checksum", Buffer.from(good).fill("b", 0, 2)],
+      ["twice", good.subarray(0, 1024), as("./aa")],
+      ["more than 10000 entries", ...Array<Buffer>(10_001).fill(empty("aa", "5"))],
+      ["is a file and a folder", ...both],
+      ["is a file and a folder", ...both.toReversed()],
+    ] as [string, ...Buffer[]][]) {
       const to = fresh();
-      expect(await failure("bad_model", () => extractTar(cut(bad, 512), to))).toContain(expected);
+      const extract = () => extractTar(cut(Buffer.concat(bad), 4096), to);
+      expect(await failure("bad_model", extract)).toContain(expected);
       expect(readdirSync(to).filter((name) => name !== "aa")).toEqual([]);
     }
   });
 });
 
+/** A server of one kind of answer. */
+async function serving(
+  answer: (response: ServerResponse, request: IncomingMessage) => unknown,
+): Promise<{ url: string }> {
+  const server = createServer((request, response) => void answer(response, request));
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  atEndOfFile(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
 describe("saved weights", async () => {
   const model = await makeModel(folder, "tiny");
-  const engine = new LocalEngine({ threads: 1, precision: "float32" });
-  const server = await startServer(engine, {
-    models: [{ name: "tiny", directory: model }],
-    folder: join(folder, "served"),
-    keys: [],
-    host: "127.0.0.1",
-    port: 0,
-    log: () => {},
-    limits: standardLimits,
-  });
-  const remote = new TinkerEngine({ url: server.url, profile: profiles.troupe });
-  afterAll(async () => {
-    await remote.close();
-    await server.close();
-    await engine.close();
-  });
+  const url = await localServer(model, join(folder, "served"));
+  const remote = new TinkerEngine({ url, profile: profiles.troupe });
+  atEndOfFile(() => remote.close());
 
   it.each([
     ["whole models", {}],
@@ -155,51 +157,44 @@ describe("saved weights", async () => {
     await remote.optimStep(name, adam);
     const { path } = readLocation(await remote.checkpoint(name, { folder, name: "saved" }));
     const directory = join(folder, `downloaded ${name}`);
-    await downloadCheckpoint({ url: server.url }, path, directory);
-    const local = new LocalEngine({ threads: 1, precision: "float32" });
+    await downloadCheckpoint({ url }, path, directory);
+    const local = testEngine({ threads: 1 });
     await local.createPolicy({ name, model: directory });
     // A server's `forward` has a loss; the local engine's measures none.
     const measured = await remote.forward([someDatum(name)]);
     expect(await local.forward([someDatum(name)])).toEqual({ ...measured, loss: 0 });
-    await local.close();
-    expect(await failure("bad_arguments", () => downloadCheckpoint(server, path, directory))).toContain(
-      "exists",
-    );
+    const again = () => downloadCheckpoint({ url }, path, directory);
+    expect(await failure("bad_arguments", again)).toContain("exists");
   });
 
   it("that do not exist leave no directory", async () => {
     const directory = join(folder, "none");
     const path = "tinker://nobody/weights/x";
-    await expect(downloadCheckpoint(server, path, directory)).rejects.toThrow(/no saved weights/);
+    await expect(downloadCheckpoint({ url }, path, directory)).rejects.toThrow(/no saved weights/);
     expect(readdirSync(folder)).not.toContain("none");
   });
 });
 
-it("a compressed archive is read", async () => {
+it("a compressed archive is read, and the key is not sent to where it is", async () => {
   const from = fresh();
   writeFileSync(join(from, "a.txt"), "one");
   const archive = gzipSync(await bytesOf(tarOf(from)));
-  const seen: (string | undefined)[] = [];
-  const files = createServer((request, response) => {
-    seen.push(String(request.headers["x-api-key"]));
+  const seen: unknown[] = [];
+  const files = await serving((response, { headers }) => {
+    seen.push(headers["x-api-key"]);
     response.end(archive);
   });
-  const service = createServer((request, response) => {
-    seen.push(String(request.headers["x-api-key"]));
-    response.writeHead(302, { location: `http://127.0.0.1:${portOf(files)}/file` }).end();
+  const service = await serving((response, { headers }) => {
+    seen.push(headers["x-api-key"]);
+    response.writeHead(302, { location: `${files.url}/file` }).end();
   });
-  const portOf = (server: typeof files): number => (server.address() as { port: number }).port;
-  for (const server of [files, service])
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const directory = join(folder, "compressed");
-  const place = { url: `http://127.0.0.1:${portOf(service)}`, key: "tml-secret" };
-  await downloadCheckpoint(place, "tinker://run/weights/a", directory);
-  for (const server of [files, service]) server.close();
+  await downloadCheckpoint({ ...service, key: "tml-secret" }, "tinker://run/weights/a", directory);
   expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("one");
-  expect(seen).toEqual(["tml-secret", "undefined"]);
+  expect(seen).toEqual(["tml-secret", undefined]);
 });
 
-it.each<readonly [string, (response: ServerResponse) => void]>([
+it.each<readonly [string, (response: ServerResponse) => unknown]>([
   [
     "breaks off",
     (response) => response.writeHead(200, { "content-length": 9999 }).write(Buffer.alloc(512, 97)),
@@ -208,24 +203,21 @@ it.each<readonly [string, (response: ServerResponse) => void]>([
   ["has no files", (response) => response.end(Buffer.alloc(1024))],
   ["is elsewhere, which is no address", (response) => response.writeHead(302, { location: "http://" }).end()],
 ])("an archive that %s is the server's failure, and leaves nothing", async (_, answer) => {
-  const server = createServer((_request, response) => {
+  const server = await serving((response) => {
     answer(response);
     setTimeout(() => response.destroy(), 100);
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   const into = fresh();
-  const download = downloadCheckpoint({ url }, "tinker://run/weights/a", join(into, "weights"));
+  const download = downloadCheckpoint(server, "tinker://run/weights/a", join(into, "weights"));
   await expect(download).rejects.toMatchObject({ code: expect.stringMatching(/service|bad_model/) });
   expect(readdirSync(into)).toEqual([]);
-  server.close();
 });
 
 /** A server whose archive is the start, and then the rest until nobody reads it any more. */
 async function endless(start: Buffer, rest: Buffer) {
   const ended = Promise.withResolvers<void>();
   let sent = 0;
-  const server = createServer((_request, response) => {
+  const { url } = await serving((response) => {
     response.once("close", ended.resolve);
     const go = (): void => {
       while (!response.destroyed && response.write(rest)) sent += rest.length;
@@ -234,9 +226,7 @@ async function endless(start: Buffer, rest: Buffer) {
     response.write(start);
     go();
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-  return { url, ended: ended.promise, sent: () => sent, close: () => server.close() };
+  return { url, ended: ended.promise, sent: () => sent };
 }
 
 describe("an archive without an end", async () => {
@@ -265,39 +255,19 @@ describe("an archive without an end", async () => {
     await server.ended;
     expect(server.sent()).toBeLessThan(2 ** 28);
     expect(readdirSync(into)).toEqual([]);
-    server.close();
   });
 
   it("of a rejection is not read to it", async () => {
-    const server = createServer((_request, response) => {
+    const text = Buffer.alloc(2 ** 16, "x");
+    const server = await serving((response) => {
       response.writeHead(500);
       const go = (): void => {
-        while (!response.destroyed && response.write(zeros.subarray(0, 2 ** 16).fill("x")));
+        while (!response.destroyed && response.write(text));
       };
       response.on("drain", go);
       go();
     });
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-    const download = () => downloadCheckpoint({ url }, "tinker://r/weights/a", join(fresh(), "w"));
+    const download = () => downloadCheckpoint(server, "tinker://r/weights/a", join(fresh(), "w"));
     expect(await failure("service", download)).toMatch(/HTTP 500\): x{300}$/);
-    server.close();
   });
-});
-
-it("archives of devices, of too many files, and of a file that is a directory are rejected", async () => {
-  const from = fresh();
-  writeFileSync(join(from, "aa"), "");
-  const whole = await bytesOf(tarOf(from));
-  const entry = whole.subarray(0, 512);
-  const as = (type: string, name = "aa"): Buffer => changed(entry, name, type);
-  const many = Buffer.concat(Array.from({ length: 10_001 }, () => as("5")));
-  const both = [as("0"), as("0", "aa/b")];
-  for (const [bad, expected] of [
-    ...["1", "2", "3", "4", "6"].map((type) => [as(type), "not a plain file"] as const),
-    [many, "more than 10000 entries"],
-    [Buffer.concat(both), "is a file and a folder"],
-    [Buffer.concat(both.toReversed()), "is a file and a folder"],
-  ] as const)
-    expect(await failure("bad_model", () => extractTar(cut(bad, 4096), fresh()))).toContain(expected);
 });

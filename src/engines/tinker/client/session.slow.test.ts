@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { zstdDecompressSync } from "node:zlib";
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { atEndOfFile } from "../../../test-end.ts";
 import { RemoteModel } from "./model.ts";
 import { Session, type SessionOptions } from "./session.ts";
 
@@ -14,11 +15,6 @@ interface Asked {
   readonly encoding: string | undefined;
   readonly body: Buffer;
 }
-
-const closing: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
 
 /** `answer`: to requests other than those that open a session. */
 async function open(
@@ -50,13 +46,11 @@ async function open(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const requests = { firstDelay: 1, longestDelay: 5, ...options.requests };
   const session = new Session({ url, key: "tml-key", chunkData: 1, chunkBytes: 1, ...options, requests });
-  closing.push(
-    () => {
-      server.close();
-      server.closeAllConnections();
-    },
-    () => session.close(),
-  );
+  atEndOfFile(async () => {
+    await session.close();
+    server.close();
+    server.closeAllConnections();
+  });
   await session.open();
   return session;
 }
@@ -91,11 +85,8 @@ it("a key is exchanged for tokens, which are replaced when they end or are rejec
   await session.requests.send({ path: "one" });
   await session.requests.send({ path: "two" });
   const names = { [ended]: "ended", [rejected]: "rejected", [good]: "good" };
-  expect(
-    seen
-      .filter(([path]) => path !== "sessions/s/finish")
-      .map(([path, key = ""]) => [path, names[key] ?? key]),
-  ).toEqual([
+  const asked = seen.filter(([path]) => path !== "sessions/s/finish");
+  expect(asked.map(([path, key = ""]) => [path, names[key] ?? key])).toEqual([
     ["client/config", "tml-key"],
     ["get_server_capabilities", "ended"],
     ["create_session", "rejected"],
@@ -158,7 +149,7 @@ it("a request waits for a busy server as long as that accepts others, then fails
   let isBusy = true;
   const answer = ({ path }: Asked): Answer =>
     path === "sample" && isBusy ? { status: 429, json: {} } : { json: {} };
-  const timeoutMilliseconds = 1500;
+  const timeoutMilliseconds = 600;
   const requests = { timeoutMilliseconds, firstDelay: 1, longestDelay: 20 };
   const session = await open({}, answer, { requests });
   const waiting = session.requests.send({ path: "sample" });
@@ -227,7 +218,7 @@ it("a gradient of fewer sequences than were sent is no gradient, and not made ag
 it("a server that never answered is given up soon, one that did is not", async () => {
   const requests = { reachMilliseconds: 50, firstDelay: 1, longestDelay: 5 };
   const nobody = new Session({ url: "http://127.0.0.1:9", chunkData: 1, chunkBytes: 1, requests });
-  closing.push(() => nobody.close());
+  atEndOfFile(() => nobody.close());
   await expect(nobody.open()).rejects.toThrow(
     /127\.0\.0\.1:9 cannot be reached: .*\. Start the server, or correct its address\.$/,
   );

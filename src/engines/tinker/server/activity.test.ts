@@ -1,18 +1,17 @@
 /** What the person who runs a server reads, and how it ends. */
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Activity, type ServerEvent } from "../../../calls/activity.ts";
-import { createModel, engine, gradients, resultOf, servers, start, stop } from "../testing/own-server.ts";
+import { createModel, ownServers, resultOf } from "../testing/own-server.ts";
 
-afterEach(() => void vi.restoreAllMocks());
+const { engine, servers, start, stop, open } = await ownServers();
 
 it("requests are counted by kind, those that fail or are rejected too", async () => {
   const events: ServerEvent[] = [];
-  const ask = await start({ log: (event) => events.push(event) });
-  const { id } = await createModel(ask);
-  for (const seqId of [1, 2, 3]) await resultOf(ask, "forward_backward", gradients(id, seqId));
-  await resultOf(ask, "save_weights", { model_id: id, seq_id: 4, path: "../a" });
+  const { ask, run } = await open({ log: (event) => events.push(event) });
+  for (let time = 0; time < 3; time++) await run("forward_backward");
+  await run("save_weights", { path: "../a" });
   await ask("nothing", {});
   await ask("training_runs/secret/checkpoints");
   await stop();
@@ -94,8 +93,7 @@ it("a client that goes away in the middle of a request is no failure of the serv
 });
 
 it("at its end a server finishes what was asked for, and rejects the rest", async () => {
-  const ask = await start();
-  const { id } = await createModel(ask);
+  const { ask, id } = await open();
   const gate = Promise.withResolvers<void>();
   const checkpoint = engine.checkpoint.bind(engine);
   vi.spyOn(engine, "checkpoint").mockImplementation(async (...given) => {

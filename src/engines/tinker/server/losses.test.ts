@@ -1,7 +1,9 @@
 /** Losses of ordinary clients: nothing but the tokens that they sampled counts, and each loss is what it is defined as. */
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCall, type LossCall } from "../protocol/forward-backward.ts";
-import { createModel, resultOf, start, type Send } from "../testing/own-server.ts";
+import { ownServers, resultOf, type Send } from "../testing/own-server.ts";
+
+const { open } = await ownServers(afterAll);
 
 /** A prompt, a reply, what another wrote, and a second reply. */
 const tokens = Int32Array.of(1, 6, 7, 8, 9, 5, 6, 7);
@@ -12,14 +14,12 @@ const advantage = 1.5;
 
 let ask: Send;
 let id: string;
-let number: number;
+let number = 0;
 /** Of the model as it is. */
 let now: number[];
 
-beforeEach(async () => {
-  ask = await start();
-  ({ id } = await createModel(ask));
-  number = 0;
+beforeAll(async () => {
+  ({ ask, id } = await open());
   now = (await pass("cross_entropy", {}, { forwardOnly: true })).logprobs;
 });
 
@@ -127,20 +127,12 @@ describe("what makes no sense is rejected, with a gradient and without", () => {
     ["dro", { beta: -0.1 }, "beta of the loss dro is -0.1; expected a number of at least 0"],
     ["dro", { beta: Number.NaN }, "beta of the loss dro is NaN"],
     ["stable_reinforce", { kl_coeff: -1 }, "kl_coeff of the loss stable_reinforce is -1"],
-    [
-      "ppo",
-      { clip_low_threshold: 1.5 },
-      "clip_low_threshold of the loss ppo is 1.5; expected a number of at most 1",
-    ],
+    ["ppo", { clip_low_threshold: 1.5 }, "of the loss ppo is 1.5; expected a number of at most 1"],
     ["cispo", { clip_high_threshold: 0.5 }, "clip_high_threshold of the loss cispo is 0.5"],
     ["ppo", { dual_clip: 0.5 }, "dual_clip of the loss ppo is 0.5; expected a number above 1"],
     ["ppo", { ratio: "group" }, 'ratio of the loss ppo is "group"; expected token or sequence'],
     ["gspo", { ratio: "token" }, 'ratio of the loss gspo is "token"; expected sequence'],
-    [
-      "importance_sampling",
-      { kl: "k7" },
-      'kl of the loss importance_sampling is "k7"; expected k1 or k2 or k3',
-    ],
+    ["importance_sampling", { kl: "k7" }, 'is "k7"; expected k1 or k2 or k3'],
     ["importance_sampling", { entropy: "much" }, "expected a number"],
   ])("%s with %j", async (loss, config, message) => {
     for (const forwardOnly of [false, true])

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { setTimeout } from "node:timers/promises";
 import type { Engine } from "../../engine.ts";
-import { createModel, engine, folder, gradients, resultOf, start, type Send } from "../testing/own-server.ts";
+import { createModel, ownServers, resultOf, type Send } from "../testing/own-server.ts";
 import { Samplers, type Sampler } from "./samplers.ts";
+
+const { folder, engine, start, open } = await ownServers();
 
 const tokens = { prompt: { chunks: [{ type: "encoded_text", tokens: [1, 6, 7, 8] }] } };
 const scored = { ...tokens, prompt_logprobs: true, sampling_params: { max_tokens: 1 } };
@@ -26,89 +28,76 @@ async function scoresOf(ask: Send, sampler: string): Promise<unknown> {
   return json["prompt_logprobs"] ?? json["error"];
 }
 
-async function learn(ask: Send, model_id: string, seq_id: number): Promise<void> {
-  await resultOf(ask, "forward_backward", gradients(model_id, seq_id));
-  const adam_params = { learning_rate: 0.1 };
-  await resultOf(ask, "optim_step", { model_id, seq_id: seq_id + 1, adam_params });
+type Run = (path: string, more?: object) => Promise<Record<string, unknown>>;
+
+async function learn(run: Run): Promise<void> {
+  await run("forward_backward");
+  await run("optim_step", { adam_params: { learning_rate: 0.1 } });
 }
 
+/** Saves the model under this name, and returns the path. */
+const savedAs = async (run: Run, path: string): Promise<string> =>
+  String((await run("save_weights", { path, overwrite: true }))["path"]);
+/** Saves the model without a name, and returns what samples from it. */
+const unnamed = async (run: Run): Promise<string> =>
+  String((await run("save_weights_for_sampler", {}))["sampling_session_id"]);
+
 it("new clients sample the weights that a path has, after they were replaced, and removed and saved again", async () => {
-  const ask = await start();
-  const { id, session } = await createModel(ask);
-  const save = async (seq_id: number): Promise<string> =>
-    String(
-      (await resultOf(ask, "save_weights", { model_id: id, seq_id, path: "a", overwrite: true })).json[
-        "path"
-      ],
-    );
-  const path = await save(1);
+  const { ask, id, session, run } = await open();
+  const path = await savedAs(run, "a");
   const before = await samplerOf(ask, session, path);
   const first = await scoresOf(ask, before);
-  await learn(ask, id, 2);
-  await save(4);
+  await learn(run);
+  await savedAs(run, "a");
   const second = await scoresOf(ask, await samplerOf(ask, session, path));
   expect(second).not.toEqual(first);
   expect(await scoresOf(ask, before)).toContain("were replaced or removed");
-  await learn(ask, id, 5);
+  await learn(run);
   await ask(`DELETE training_runs/${id}/checkpoints/weights/a`);
-  await save(7);
+  await savedAs(run, "a");
   const third = await scoresOf(ask, await samplerOf(ask, session, path));
   expect([first, second]).not.toContainEqual(third);
   // What the model itself has.
-  const { json } = await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 8 });
-  expect(await scoresOf(ask, String(json["sampling_session_id"]))).toEqual(third);
+  expect(await scoresOf(ask, await unnamed(run))).toEqual(third);
 });
 
 it("unnamed weights of two models of a session are never taken for each other", async () => {
-  const ask = await start();
-  const { id: one, session } = await createModel(ask);
-  const { id: other } = await createModel(ask, {}, 1, session);
-  await learn(ask, other, 1);
-  const save = async (model_id: string, seq_id: number): Promise<string> =>
-    String(
-      (await resultOf(ask, "save_weights_for_sampler", { model_id, seq_id })).json["sampling_session_id"],
-    );
-  for (const seq_id of [1, 2]) await resultOf(ask, "forward_backward", gradients(one, seq_id));
-  const first = await save(one, 3);
+  const { ask, session, run } = await open();
+  const other = await createModel(ask, {}, 1, session);
+  await learn(other.run);
+  for (let time = 0; time < 2; time++) await run("forward_backward");
+  const first = await unnamed(run);
   const before = await scoresOf(ask, first);
-  const second = await save(other, 3);
+  const second = await unnamed(other.run);
   expect(second).not.toBe(first);
   expect(await scoresOf(ask, second)).not.toEqual(before);
   expect(await scoresOf(ask, first)).toEqual(before);
 });
 
 it("a sampling session's number is that of its first request: again the same, for other weights rejected", async () => {
-  const ask = await start();
-  const { id, session } = await createModel(ask);
-  const save = async (seq_id: number, path: string): Promise<string> =>
-    String(
-      (await resultOf(ask, "save_weights", { model_id: id, seq_id, path, overwrite: true })).json["path"],
-    );
-  const [a, b] = [await save(1, "a"), await save(2, "b")];
-  const create = (model_path: string) =>
-    ask("create_sampling_session", { session_id: session, sampling_session_seq_id: 7000, model_path });
-  const sampler = String((await create(a)).json["sampling_session_id"]);
-  expect(await create(a)).toMatchObject({ status: 200, json: { sampling_session_id: sampler } });
-  expect(await create(b)).toMatchObject({ status: 409, json: { code: "bad_arguments" } });
-  const base = { session_id: session, sampling_session_seq_id: 7000, base_model: "tiny" };
-  expect((await ask("create_sampling_session", base)).status).toBe(409);
-  const unnamed = { model_id: id, seq_id: 3, sampling_session_seq_id: 7000 };
-  const { json } = await resultOf(ask, "save_weights_for_sampler", unnamed);
-  expect(json["error"]).toContain("give another number");
+  const { ask, session, run } = await open();
+  const [a, b] = [await savedAs(run, "a"), await savedAs(run, "b")];
+  const create = (of: object) =>
+    ask("create_sampling_session", { session_id: session, sampling_session_seq_id: 7000, ...of });
+  const sampler = String((await create({ model_path: a })).json["sampling_session_id"]);
+  const again = { status: 200, json: { sampling_session_id: sampler } };
+  expect(await create({ model_path: a })).toMatchObject(again);
+  for (const other of [{ model_path: b }, { base_model: "tiny" }])
+    expect(await create(other)).toMatchObject({ status: 409, json: { code: "bad_arguments" } });
+  const saved = await run("save_weights_for_sampler", { sampling_session_seq_id: 7000 });
+  expect(saved["error"]).toContain("give another number");
   // Arriving again after its path got other weights, it does not lead to those.
-  await learn(ask, id, 4);
-  await save(6, "a");
-  expect((await create(a)).status).toBe(200);
+  await learn(run);
+  await savedAs(run, "a");
+  expect((await create({ model_path: a })).status).toBe(200);
   expect(await scoresOf(ask, sampler)).toContain("were replaced or removed");
 });
 
 it("unnamed weights replace none that a client named", async () => {
-  const ask = await start();
-  const { id } = await createModel(ask);
-  const named = { model_id: id, seq_id: 1, path: "ephemeral-2" };
-  expect((await resultOf(ask, "save_weights_for_sampler", named)).json["error"]).toContain("without a name");
-  const { json } = await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2 });
-  expect(json["sampling_session_id"]).toBe(`${id}:sample:2`);
+  const { id, run } = await open();
+  const named = await run("save_weights_for_sampler", { path: "ephemeral-2" });
+  expect(named["error"]).toContain("without a name");
+  expect(await unnamed(run)).toBe(`${id}:sample:2`);
 });
 
 it("the most probable tokens of a prompt's places are named", async () => {
@@ -140,8 +129,7 @@ it("two clients of one key with equal numbers have a sample each", async () => {
 
 it("a save that ends after its session leaves neither a sampler nor weights", async () => {
   const served = join(folder, "late");
-  const ask = await start({ folder: served });
-  const { id, session } = await createModel(ask);
+  const { ask, id, session } = await open({ folder: served });
   const gate = Promise.withResolvers<void>();
   const saveNow = engine.snapshot.bind(engine);
   vi.spyOn(engine, "snapshot").mockImplementationOnce(async (...asked) => {

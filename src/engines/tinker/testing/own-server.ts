@@ -1,48 +1,72 @@
 /** A server in this process, with the tiny engine, and requests to it. */
 import { join } from "node:path";
-import { afterAll, afterEach } from "vitest";
+import { afterEach, type afterAll } from "vitest";
 import { makeModel, temporaryFolder } from "../../../models/test-model.ts";
-import { someDatum } from "../../local/test-engine.ts";
+import { atEndOfFile } from "../../../test-end.ts";
+import { someDatum, testEngine } from "../../local/test-engine.ts";
 import { TinyEngine } from "../../testing/tiny-engine.ts";
 import { encodeCall } from "../protocol/forward-backward.ts";
 import { wireData } from "../protocol/losses.ts";
 import { standardLimits, type ServerOptions } from "../server/options.ts";
 import { startServer, type TinkerServer } from "../server/server.ts";
 
-export const folder = temporaryFolder();
-const directory = await makeModel(folder, "tiny");
-export const servers: TinkerServer[] = [];
-export const engine = new TinyEngine();
-export async function stop(): Promise<void> {
-  for (const server of servers.splice(0)) await server.close();
-}
-afterEach(stop);
-afterAll(() => engine.close());
-
-let folders = 0;
-
 type Changes = Partial<Omit<ServerOptions, "limits">> & {
   readonly limits?: Partial<ServerOptions["limits"]>;
 };
 
-/** Returns what sends a request and reads its JSON. */
-export async function start({ limits, ...changes }: Changes = {}) {
-  const server = await startServer(engine, {
-    models: [{ name: "tiny", directory }],
-    folder: join(folder, `served-${(folders += 1)}`),
-    keys: [],
-    host: "127.0.0.1",
-    port: 0,
-    log: () => {},
-    ...changes,
-    limits: { ...standardLimits, pollMilliseconds: 10_000, ...limits },
-  });
-  servers.push(server);
-  return (path: string, body?: object | Buffer, headers: Record<string, string> = {}) =>
-    send(server, path, body, headers);
+const optionsOf = (directory: string, folder: string, name = "tiny"): ServerOptions => ({
+  models: [{ name, directory }],
+  folder,
+  keys: [],
+  host: "127.0.0.1",
+  port: 0,
+  log: () => {},
+  limits: standardLimits,
+});
+
+/** The address of a server with the local engine, closed at the end of the file. */
+export async function localServer(model: string, folder: string, name?: string): Promise<string> {
+  const server = await startServer(testEngine({ threads: 1 }), optionsOf(model, folder, name));
+  atEndOfFile(() => server.close());
+  return server.url;
 }
 
-export type Send = Awaited<ReturnType<typeof start>>;
+/** Servers of a test file. @param closing when they are closed; default: after each test */
+export async function ownServers(closing: typeof afterAll = afterEach) {
+  const folder = temporaryFolder();
+  const directory = await makeModel(folder, "tiny");
+  const engine = new TinyEngine();
+  atEndOfFile(() => engine.close());
+  const servers: TinkerServer[] = [];
+  const stop = async (): Promise<void> => {
+    for (const server of servers.splice(0)) await server.close();
+  };
+  closing(stop);
+  let folders = 0;
+
+  /** Returns what sends a request and reads its JSON. */
+  const start = async ({ limits, ...changes }: Changes = {}): Promise<Send> => {
+    const server = await startServer(engine, {
+      ...optionsOf(directory, join(folder, `served-${(folders += 1)}`)),
+      ...changes,
+      limits: { ...standardLimits, pollMilliseconds: 10_000, ...limits },
+    });
+    servers.push(server);
+    return (path, body, headers = {}) => send(server, path, body, headers);
+  };
+  /** Starts one, with a model and a session. */
+  const open = async (changes: Changes = {}, headers: Record<string, string> = {}) => {
+    const ask = await start(changes);
+    return { ask, ...(await createModel(ask, headers)) };
+  };
+  return { folder, engine, servers, start, stop, open };
+}
+
+export type Send = (
+  path: string,
+  body?: object | Buffer,
+  headers?: Record<string, string>,
+) => Promise<{ status: number; json: Record<string, unknown> }>;
 
 async function send(
   server: TinkerServer,
@@ -72,21 +96,26 @@ export async function resultOf(
   return ask("retrieve_future", { request_id: json["request_id"] }, headers);
 }
 
+/** A model, and its requests in their turn. */
 export async function createModel(
   ask: Send,
   headers: Record<string, string> = {},
   number = 0,
-  session?: string,
+  opened?: string,
 ) {
-  const opened = session ?? String((await ask("create_session", {}, headers)).json["session_id"]);
-  const body = {
-    session_id: opened,
-    model_seq_id: number,
-    base_model: "tiny",
-    lora_config: { rank: 2, seed: 1 },
-  };
+  const session = opened ?? String((await ask("create_session", {}, headers)).json["session_id"]);
+  const lora_config = { rank: 2, seed: 1 };
+  const body = { session_id: session, model_seq_id: number, base_model: "tiny", lora_config };
   const { json } = await resultOf(ask, "create_model", body, headers);
-  return { session: opened, id: String(json["model_id"]), json };
+  const id = String(json["model_id"]);
+  let last = 0;
+  /** The next request: what was made of it. Without a body, a gradient. */
+  const run = async (path: string, more?: object) => {
+    const seq_id = (last += 1);
+    const sent = more === undefined ? gradients(id, seq_id) : { model_id: id, seq_id, ...more };
+    return (await resultOf(ask, path, sent, headers)).json;
+  };
+  return { session, id, json, run };
 }
 
 export function gradients(modelId: string, seqId: number, shift = 0): Buffer {
