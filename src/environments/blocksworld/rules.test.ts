@@ -116,8 +116,3 @@ it("is rendered with towers side by side", () => {
   ]);
   expect(environment.render(proposed("c b").state)).toContain("proposed to move: c b");
 });
-
-it("an unknown seat is the caller's mistake", () => {
-  expect(() => environment.step(start, { pilot: "up" })).toThrow('blocksworld has no seat "pilot"');
-  expect(() => environment.observe(start, "pilot")).toThrow('blocksworld has no seat "pilot"');
-});

@@ -135,11 +135,6 @@ describe("the scout", () => {
   });
 });
 
-it("an unknown seat is the caller's mistake", () => {
-  expect(() => environment.step(start, { pilot: "up" })).toThrow('plan-path has no seat "pilot"');
-  expect(() => environment.observe(start, "pilot")).toThrow("it has scout and planner");
-});
-
 it("remembers the wall that ended a plan until the next plan, and neither edges nor jumps", () => {
   const bumped = planned("down right").state;
   expect(bumped).toMatchObject({ at: 3, bumped: 4 });

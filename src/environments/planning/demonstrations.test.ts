@@ -83,7 +83,7 @@ function blocksState(observation: string): BlocksState {
 
 const planPath: Taught<PathState> = {
   name: "plan-path",
-  create: (options) => pathEnvironment(options) as unknown as Game<Json, PathState>,
+  create: (options) => pathEnvironment(options),
   proposer: "scout",
   wrong: "wrongRoute",
   several: "tasksPerBoard",
@@ -112,7 +112,7 @@ const planPath: Taught<PathState> = {
 
 const sokoban: Taught<SokobanState> = {
   name: "sokoban",
-  create: (options) => sokobanEnvironment(options) as unknown as Game<Json, SokobanState>,
+  create: (options) => sokobanEnvironment(options),
   proposer: "proposer",
   wrong: "wrongProposal",
   several: "startsPerRoom",
@@ -130,12 +130,12 @@ const sokoban: Taught<SokobanState> = {
     return [1, 6].includes(Math.abs(cellOf(6, at) - cellOf(6, wall)));
   },
   // Some kinds of spoiling occasionally leave a solution. Solutions of one move are rare among starts.
-  shares: { wrong: [0.2, 0.33], failed: [0.67, 1], single: [0.45, 0.55] },
+  shares: { wrong: [0.2, 0.33], failed: [0.67, 1], single: [0.45, 0.8] },
 };
 
 const blocksworld: Taught<BlocksState> = {
   name: "blocksworld",
-  create: (options) => blocksEnvironment(options) as unknown as Game<Json, BlocksState>,
+  create: (options) => blocksEnvironment(options),
   proposer: "proposer",
   wrong: "wrongProposal",
   several: "startsPerGoal",
@@ -159,6 +159,11 @@ const blocksworld: Taught<BlocksState> = {
 
 const games = [planPath, sokoban, blocksworld] as unknown as readonly Taught[];
 
+function checkShare(share: number, [least, most]: readonly [number, number]): void {
+  expect(share).toBeGreaterThan(least);
+  expect(share).toBeLessThan(most);
+}
+
 describe.each(games)("demonstrations of $name", (game) => {
   const { proposer, stateOf, left, shares } = game;
   const team = [proposer, "planner"];
@@ -175,10 +180,6 @@ describe.each(games)("demonstrations of $name", (game) => {
   };
   const shown = ({ observation }: Demonstration): string | undefined =>
     new RegExp(`^${proposer} (.*)$`, "m").exec(observation)?.[1];
-  const expectShare = (share: number, [least, most]: readonly [number, number]): void => {
-    expect(share).toBeGreaterThan(least);
-    expect(share).toBeLessThan(most);
-  };
 
   it("are optimal plays of training tasks, also next to a wrong proposal", () => {
     for (const example of drawn({ [game.wrong]: 0.5, [game.several]: 4 }, 75)) {
@@ -198,41 +199,36 @@ describe.each(games)("demonstrations of $name", (game) => {
   // Binomial over 1000, standard error .014.
   it("are the proposer's, and show a proposal, a wrong one or none, in the requested shares", () => {
     const proposed = drawn({ [proposer]: 0.3 }, 1000).filter(({ seat }) => seat === proposer);
-    expectShare(proposed.length / 1000, [0.26, 0.34]);
+    expect(Math.abs(proposed.length / 1000 - 0.3)).toBeLessThan(0.04);
     const planned = drawn({ [proposer]: 0, alone: 0.25, [game.wrong]: 0.4 }, 1000);
     const proposals = planned.filter((example) => shown(example) !== undefined);
-    expectShare(1 - proposals.length / 1000, [0.21, 0.29]);
+    checkShare(1 - proposals.length / 1000, [0.21, 0.29]);
     const wrong = proposals.filter((example) => {
       const { rewards } = rules.step(stateOf(example.observation), { [proposer]: shown(example) ?? "" });
       return rewards[proposer]?.team !== 1;
     });
-    expectShare(wrong.length / 1000, shares.wrong);
+    checkShare(wrong.length / 1000, shares.wrong);
   });
 
   it("stop after an action as often as requested, and are optimal until then", () => {
-    for (const [share, seat] of [
-      [0, proposer],
-      [1, "planner"],
-    ] as const) {
-      const examples = drawn(
-        { breakOff: 0.5, [proposer]: 1 - share },
-        600,
-        seat === "planner" ? [seat] : team,
-      );
-      for (const example of examples) {
-        const { before, after, reward } = played(example);
-        expect([example.seat, reward?.reason]).toEqual([seat, undefined]);
-        if (seat === "planner") expect(left(after)).toBe(left(before) - game.lengthOf(example));
-        else expect(game.lengthOf(example)).toBeGreaterThan(0);
-      }
-      const single = examples.filter((example) => game.lengthOf(example) === 1);
-      if (seat === "planner" || game.name !== "sokoban") expectShare(single.length / 600, shares.single);
+    const plans = drawn({ breakOff: 0.5 }, 600, ["planner"]);
+    for (const example of plans) {
+      const { before, after, reward } = played(example);
+      expect([reward?.reason, left(after)]).toEqual([undefined, left(before) - game.lengthOf(example)]);
+    }
+    const proposals = drawn({ breakOff: 0.5, [proposer]: 1 }, 600);
+    const reasons = proposals.map((example) => played(example).reward?.reason);
+    expect(reasons).toEqual(proposals.map(() => undefined));
+    for (const some of [plans, proposals]) {
+      const lengths = some.map(game.lengthOf);
+      expect(Math.min(...lengths)).toBe(1);
+      checkShare(lengths.filter((length) => length === 1).length / 600, shares.single);
     }
   });
 
   it("report actions that failed in the requested share, and only impossible ones", () => {
     const told = drawn({ [game.failed]: 1 }).filter(({ observation }) => observation.includes(game.failed));
-    expectShare(told.length / 300, shares.failed);
+    checkShare(told.length / 300, shares.failed);
     expect(told.filter(({ observation }) => !game.isImpossible(observation))).toEqual([]);
     expect(drawn({ [game.failed]: 0 }).some(({ observation }) => observation.includes(game.failed))).toBe(
       false,
