@@ -1,11 +1,12 @@
 /** What is promised of every game's options and tasks, beyond the conformance kit. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { TroupeError } from "../errors.ts";
 import { mean } from "../statistics.ts";
 import { childKey, keyAt, rootKey } from "../random.ts";
 import type { Json } from "./environment.ts";
 import type { Game } from "./game.ts";
-import { createGame, games } from "./registry.ts";
+import { createEnvironment, createGame, environmentNamed, environments, games } from "./registry.ts";
 import type { GameSplit } from "./tasks.ts";
 
 const splits: readonly GameSplit[] = ["train", "validation", "heldOut"];
@@ -193,4 +194,19 @@ it.each<[string, object, RegExp]>([
   expect(issues.map(({ path, message }) => `${path.join(".")}: ${message}`)).toEqual([
     expect.stringMatching(says),
   ]);
+});
+
+it("every environment is found by its name", () => {
+  for (const definition of environments) expect(environmentNamed(definition.name)).toBe(definition);
+});
+
+it("an unknown name is rejected with the nearest one", () => {
+  const message = "environment.name: there is no environment `plan_pth`; did you mean `plan-path`?";
+  expect(() => environmentNamed("plan_pth")).toThrow(new TroupeError("bad_recipe", message));
+  expect(() => environmentNamed("chess")).toThrow(/there is plan-path/);
+});
+
+it("options are checked", async () => {
+  expect((await createEnvironment("plan-path", { size: 4 })).oracle?.words).toContain("d4");
+  await expect(createEnvironment("plan-path", { sise: 4 })).rejects.toThrow(/sise/);
 });

@@ -20,9 +20,7 @@ it.each([5, 6, 7, 8, 9, 14, 15, 16])(
 );
 
 const paper = { size: 6, boxes: 1 };
-const many = Array.from({ length: 2000 }, (_, index) =>
-  drawTask(paper, "train", childKey(rootKey(5), index)),
-);
+const many = Array.from({ length: 500 }, (_, index) => drawTask(paper, "train", childKey(rootKey(5), index)));
 const anySplit = fc.constantFrom<GameSplit>("train", "heldOut");
 const anyOptions = fc.record({ size: fc.integer({ min: 6, max: 8 }), boxes: fc.integer({ min: 1, max: 2 }) });
 
@@ -46,7 +44,7 @@ describe("a task", () => {
         expect(movesLeft(room, at, boxes)).toBeLessThanOrEqual(longestSolution(size));
         expect(splitOf(room)).toBe(split);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -67,7 +65,7 @@ describe("a task", () => {
   it("is about as long as in the paper", () => {
     const lengths = many.map(({ room, at, boxes }) => movesLeft(room, at, boxes));
     const mean = lengths.reduce((sum, length) => sum + length, 0) / many.length;
-    // 200 rooms made by its code have a mean of 5.1 moves, 2 to 14; the standard error here is .06.
+    // 200 rooms made by its code have a mean of 5.1 moves, 2 to 14; the standard error here is .12.
     expect(mean).toBeGreaterThan(5);
     expect(mean).toBeLessThan(7);
   });
@@ -86,14 +84,14 @@ describe("a split", () => {
       fc.property(anyTask, fc.nat(7), fc.nat(2), fc.nat(2), ({ room }, symmetry, down, along) => {
         expect(splitOf(shifted(turned(room, symmetry), down, along))).toBe(splitOf(room));
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 
   it("holds out 3 of 16 rooms, and depends on the goals", () => {
     const rooms = many.map(({ room }) => ({ ...room, goals: [room.walls.lastIndexOf(".")] }));
     const heldOut = rooms.filter((room) => splitOf(room) === "heldOut").length;
-    // About 700 different rooms, standard error .02; some of these rooms also occur with other goals in training.
+    // About 350 different rooms, standard error .02; some of these rooms also occur with other goals in training.
     expect(heldOut / rooms.length).toBeGreaterThan(0.1);
     expect(heldOut / rooms.length).toBeLessThan(0.25);
   });
