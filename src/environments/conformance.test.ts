@@ -13,8 +13,9 @@ const together: Readonly<Record<string, ConformanceOptions>> = { "thin-ice": { p
 describe.each(checked.map((definition) => ({ name: definition.name, definition })))(
   "$name",
   async ({ definition }) => {
-    it.each(await conformanceChecks(definition, together[definition.name]))("$name", ({ run }) =>
-      expect(run()).resolves.toBeUndefined(),
+    it.each(await conformanceChecks(definition, { tasks: 60, ...together[definition.name] }))(
+      "$name",
+      ({ run }) => expect(run()).resolves.toBeUndefined(),
     );
   },
 );
@@ -65,7 +66,7 @@ it("every game has variants", () => {
 describe.each(
   games.flatMap((game) => (variants[game.name] ?? []).map((options) => [game.name, options, game] as const)),
 )("%s with %j", async (_, options, game) => {
-  it.each(await conformanceChecks(gameDefinition(game), { tasks: 40, ...options }))("$name", ({ run }) =>
+  it.each(await conformanceChecks(gameDefinition(game), { tasks: 20, ...options }))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );
 });

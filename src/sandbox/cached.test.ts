@@ -28,6 +28,8 @@ const result: ProgramResult = {
   files: { "a.bin": Uint8Array.of(0, 255) },
 };
 
+type Rest = Parameters<typeof cachedSandbox> extends readonly [unknown, ...infer Others] ? Others : never;
+
 /** Counts runs; `answer` gives the result of a program. */
 function counting(answer: (program: Program) => Promise<ProgramResult>): Sandbox {
   return {
@@ -41,27 +43,23 @@ function counting(answer: (program: Program) => Promise<ProgramResult>): Sandbox
   };
 }
 
+function cached(answer: (program: Program) => Promise<ProgramResult>, ...rest: Rest): Sandbox {
+  return cachedSandbox(counting(answer), ...rest);
+}
+
 const never = (): Promise<never> => Promise.reject(new Error("it is recorded"));
 
 describe("a cached sandbox", () => {
   it("runs a program once, also for later processes and for readers", async () => {
     const file = path.join(folder, "programs.jsonl");
     const files = folderFiles(path.join(folder, "files"));
-    const first = cachedSandbox(
-      counting(async () => result),
-      await openRecordedCalls(file),
-      files,
-    );
+    const first = cached(async () => result, await openRecordedCalls(file), files);
     expect(await first.run(python("a"))).toEqual(result);
     expect(await first.run(python("a"))).toEqual(result);
     await first.run(python("a", { stdin: "1" }));
     expect(ran).toHaveLength(2);
     for (const calls of [await openRecordedCalls(file), await readRecordedCalls(file)]) {
-      const later = cachedSandbox(
-        counting(async () => result),
-        calls,
-        files,
-      );
+      const later = cached(async () => result, calls, files);
       expect(await later.run(python("a"))).toEqual(result);
     }
     expect(ran).toHaveLength(2);
@@ -71,11 +69,7 @@ describe("a cached sandbox", () => {
     const file = path.join(folder, "long.jsonl");
     const place = path.join(folder, "long");
     const long = { ...result, stdout: `é${"x".repeat(60_000)}`, stderr: "\ud800".repeat(3000) };
-    const sandbox = cachedSandbox(
-      counting(async () => long),
-      await openRecordedCalls(file),
-      folderFiles(place),
-    );
+    const sandbox = cached(async () => long, await openRecordedCalls(file), folderFiles(place));
     expect(await sandbox.run(python("a"))).toEqual(long);
     const [line] = readFileSync(file, "utf8").trim().split("\n");
     expect(JSON.parse(line ?? "")).toMatchObject({
@@ -94,11 +88,7 @@ describe("a cached sandbox", () => {
     const place = path.join(folder, "by-hash");
     const bytes = Uint8Array.from({ length: 5000 }, (_, index) => index % 251);
     const twice = { ...result, files: { "a.bin": bytes, "b.bin": bytes } };
-    const sandbox = cachedSandbox(
-      counting(async () => twice),
-      await openRecordedCalls(file),
-      folderFiles(place),
-    );
+    const sandbox = cached(async () => twice, await openRecordedCalls(file), folderFiles(place));
     expect(await sandbox.run(python("a"))).toEqual(twice);
     const reference = { hash: hashOfBytes(bytes), size: 5000 };
     const [line = ""] = readFileSync(file, "utf8").split("\n");
@@ -110,7 +100,7 @@ describe("a cached sandbox", () => {
     const calls = unrecordedCalls();
     const answer = { ...result, files: { "a.bin": "AP8=" } };
     await calls.put([{ key: digestOf(python("old")), answer }]);
-    const sandbox = cachedSandbox(counting(never), calls);
+    const sandbox = cached(never, calls);
     expect(await sandbox.run(python("old"))).toEqual(result);
   });
 
@@ -155,18 +145,12 @@ describe("a cached sandbox", () => {
 
   it("records every ending except a cancelled one", async () => {
     for (const ended of ["wall-time", "memory", "signalled"] as const) {
-      const sandbox = cachedSandbox(
-        counting(async () => ({ ...result, ended })),
-        unrecordedCalls(),
-      );
+      const sandbox = cached(async () => ({ ...result, ended }), unrecordedCalls());
       await sandbox.run(python(ended));
       await sandbox.run(python(ended));
     }
     expect(ran).toHaveLength(3);
-    const cancelled = cachedSandbox(
-      counting(async () => cancelledResult()),
-      unrecordedCalls(),
-    );
+    const cancelled = cached(async () => cancelledResult(), unrecordedCalls());
     await cancelled.run(python("a"));
     await cancelled.run(python("a"));
     expect(ran).toHaveLength(5);
@@ -175,10 +159,7 @@ describe("a cached sandbox", () => {
   it("rejects a damaged record", async () => {
     const file = path.join(folder, "damaged.jsonl");
     writeFileSync(file, `${JSON.stringify({ key: digestOf(python("a")), answer: { ended: 1 } })}\n`);
-    const sandbox = cachedSandbox(
-      counting(async () => result),
-      await readRecordedCalls(file),
-    );
+    const sandbox = cached(async () => result, await readRecordedCalls(file));
     await expect(sandbox.run(python("a"))).rejects.toThrow("damaged");
     expect(readFileSync(file, "utf8")).not.toBe("");
   });

@@ -1,30 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { conformanceChecks } from "../conformance.ts";
-import type { ActionReward, Environment, Reply } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { plainReply } from "../progression.ts";
 import { codeOptions } from "./options.ts";
 import type { CodeState, CodeTask } from "./state.ts";
 import { sandbox, works } from "./testing/sandbox.ts";
-import { contextWith, goodHelper, goodMain, poorMain, smallEnvironment } from "./testing/problems.ts";
-
-type Small = Environment<CodeTask, CodeState>;
+import {
+  contextWith,
+  goodHelper,
+  goodMain,
+  poorMain,
+  playTexts,
+  smallEnvironment,
+} from "./testing/problems.ts";
 
 const task = { id: "small/squares" };
 
-async function played(environment: Small, ...actions: readonly Readonly<Record<string, string>>[]) {
-  let state = await environment.start(task, contextWith());
-  const rewards: Readonly<Record<string, ActionReward | null>>[] = [];
-  let done = false;
-  for (const texts of actions) {
-    const replies: Record<string, Reply> = Object.fromEntries(
-      Object.entries(texts).map(([seat, text]) => [seat, plainReply(text)]),
-    );
-    const result = await environment.step(state, replies, contextWith());
-    rewards.push(result.rewards);
-    ({ state, done } = result);
-  }
-  return { state, rewards, done };
-}
+const played = (
+  environment: Environment<CodeTask, CodeState>,
+  ...actions: readonly Readonly<Record<string, string>>[]
+) => playTexts(environment, task, actions);
 
 describe.runIf(works)("code", async () => {
   const definition = {

@@ -1,7 +1,7 @@
 import { assert, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
-import { contextWith } from "../code/testing/problems.ts";
+import { contextWith, playTexts } from "../code/testing/problems.ts";
 import { sandbox, works } from "../code/testing/sandbox.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { Environment } from "../environment.ts";
@@ -36,21 +36,8 @@ const task: Task = {
 const right = programOf(task);
 const wrong = programOf(withNumber(task, 9));
 
-async function played(given: object, ...turns: readonly Readonly<Record<string, string>>[]) {
-  const rules = await create(given);
-  let state = await rules.start(task, contextWith());
-  let done = false;
-  const rewards = [];
-  for (const texts of turns) {
-    const replies = Object.fromEntries(
-      Object.entries(texts).map(([seat, text]) => [seat, plainReply(text)] as const),
-    );
-    const result = await rules.step(state, replies, contextWith());
-    ({ state, done } = result);
-    rewards.push(result.rewards);
-  }
-  return { state, done, rewards, outcome: rules.outcome(state) };
-}
+const played = async (given: object, ...turns: readonly Readonly<Record<string, string>>[]) =>
+  playTexts(await create(given), task, turns);
 
 function behavioursOf(split: "train" | "validation" | "heldOut", count: number): Set<string> {
   const tasks = Array.from({ length: count }, (_, index) => drawTask(split, childKey(rootKey(1), index)));

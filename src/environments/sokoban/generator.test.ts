@@ -1,36 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
-import { childKey, generatorOf, keyAt, rootKey } from "../../random.ts";
+import { childKey, generatorOf, rootKey } from "../../random.ts";
 import type { GameSplit } from "../tasks.ts";
-import { drawStarts, drawTask, longestSolution, mostBoxes, sokobanOptions, splitOf } from "./generator.ts";
+import { drawStarts, drawTask, longestSolution, mostBoxes, splitOf } from "./generator.ts";
 import { isWall, mostPositions, movesLeft, type Room } from "./room.ts";
 import { anyTask, sokobanEnvironment, taskOf } from "./test-rooms.ts";
-
-it("the defaults are the paper's rooms", () => {
-  expect(sokobanOptions.parse({})).toMatchObject({ size: 6, boxes: 1, notation: "list", plan: "moves" });
-});
-
-describe("options", () => {
-  it.each([
-    [{ size: 4 }, "size"],
-    [{ size: 100 }, "size"],
-    [{ boxes: 0 }, "boxes"],
-    [{ size: 5, boxes: 2 }, "boxes"],
-    [{ boxes: 4 }, "boxes"],
-    [{ size: 10, boxes: 3 }, "boxes"],
-    [{ longestOf: 0 }, "longestOf"],
-    [{ longestOf: 1e9 }, "longestOf"],
-  ])("of %j are rejected, with one message", (options, key) => {
-    const issues = sokobanOptions.safeParse(options).error?.issues ?? [];
-    expect(issues.map(({ path }) => path.join("."))).toEqual([key]);
-  });
-
-  it("state the largest number of boxes", () => {
-    const { error } = sokobanOptions.safeParse({ boxes: 4 });
-    expect(error?.issues[0]?.message).toBe("at most 3 in rooms of size 6");
-  });
-});
 
 it.each([5, 6, 7, 8, 9, 14, 15, 16])(
   "rooms of size %i with as many boxes as allowed can be drawn in both splits, and solved exactly",
@@ -45,14 +20,12 @@ it.each([5, 6, 7, 8, 9, 14, 15, 16])(
 );
 
 const paper = { size: 6, boxes: 1 };
-const many = Array.from({ length: 2000 }, (_, index) =>
-  drawTask(paper, "train", childKey(rootKey(5), index)),
-);
+const many = Array.from({ length: 500 }, (_, index) => drawTask(paper, "train", childKey(rootKey(5), index)));
 const anySplit = fc.constantFrom<GameSplit>("train", "heldOut");
 const anyOptions = fc.record({ size: fc.integer({ min: 6, max: 8 }), boxes: fc.integer({ min: 1, max: 2 }) });
 
 describe("a task", () => {
-  it("has a solution that fits; walls all around; no box near a goal", () => {
+  it("has a solution that fits; walls all around; no box near a goal; no key gives another split's room", () => {
     fc.assert(
       fc.property(anyOptions, anySplit, fc.nat(), (options, split, seed) => {
         const { room, at, boxes } = drawTask(options, split, rootKey(seed));
@@ -69,8 +42,9 @@ describe("a task", () => {
         expect(boxes.every((box) => goals.every((goal) => crow(size, box, goal) >= 2))).toBe(true);
         expect(movesLeft(room, at, boxes)).toBeGreaterThan(0);
         expect(movesLeft(room, at, boxes)).toBeLessThanOrEqual(longestSolution(size));
+        expect(splitOf(room)).toBe(split);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -91,14 +65,9 @@ describe("a task", () => {
   it("is about as long as in the paper", () => {
     const lengths = many.map(({ room, at, boxes }) => movesLeft(room, at, boxes));
     const mean = lengths.reduce((sum, length) => sum + length, 0) / many.length;
-    // 200 rooms made by its code have a mean of 5.1 moves, 2 to 14; the standard error here is .06.
+    // 200 rooms made by its code have a mean of 5.1 moves, 2 to 14; the standard error here is .12.
     expect(mean).toBeGreaterThan(5);
     expect(mean).toBeLessThan(7);
-  });
-
-  it("depends on its key only, and rarely repeats", () => {
-    expect(drawTask(paper, "train", rootKey(7))).toEqual(drawTask(paper, "train", rootKey(7)));
-    expect(new Set(many.map((task) => JSON.stringify(task))).size).toBeGreaterThan(1900);
   });
 
   it("is rejected if boxes leave no room", () => {
@@ -110,43 +79,21 @@ describe("a task", () => {
 });
 
 describe("a split", () => {
-  it("is a property of the room: no key gives a room of the other split", () => {
-    fc.assert(
-      fc.property(anyOptions, anySplit, fc.nat(), (options, split, seed) => {
-        expect(splitOf(drawTask(options, split, rootKey(seed)).room)).toBe(split);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
   it("is the same for a room rotated, reflected or shifted", () => {
     fc.assert(
       fc.property(anyTask, fc.nat(7), fc.nat(2), fc.nat(2), ({ room }, symmetry, down, along) => {
         expect(splitOf(shifted(turned(room, symmetry), down, along))).toBe(splitOf(room));
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 
   it("holds out 3 of 16 rooms, and depends on the goals", () => {
     const rooms = many.map(({ room }) => ({ ...room, goals: [room.walls.lastIndexOf(".")] }));
     const heldOut = rooms.filter((room) => splitOf(room) === "heldOut").length;
-    // About 700 different rooms, standard error .02; some of these rooms also occur with other goals in training.
+    // About 350 different rooms, standard error .02; some of these rooms also occur with other goals in training.
     expect(heldOut / rooms.length).toBeGreaterThan(0.1);
     expect(heldOut / rooms.length).toBeLessThan(0.25);
-  });
-
-  it("survives JSON", () => {
-    for (const { room } of many.slice(0, 50)) {
-      expect(splitOf(JSON.parse(JSON.stringify(room)) as Room)).toBe("train");
-    }
-  });
-});
-
-describe("the longest of several draws", () => {
-  it("is longer in training, and changes nothing in evaluation", () => {
-    expect(meanMoves("train", 3)).toBeGreaterThan(meanMoves("train", 1) + 1);
-    expect(meanMoves("heldOut", 3)).toBe(meanMoves("heldOut", 1));
   });
 });
 
@@ -164,14 +111,6 @@ describe("starts in the same room", () => {
     expect(drawStarts(room, generatorOf(rootKey(3)), 4)).toEqual([]);
   });
 });
-
-function meanMoves(split: GameSplit, longestOf: number): number {
-  const lengths = Array.from({ length: 500 }, (_, index) => {
-    const { room, at, boxes } = drawTask({ ...paper, longestOf }, split, keyAt(rootKey(8), index));
-    return movesLeft(room, at, boxes);
-  });
-  return lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
-}
 
 function crow(size: number, one: number, other: number): number {
   const rows = Math.abs(Math.floor(one / size) - Math.floor(other / size));

@@ -67,7 +67,7 @@ describe("the moves left", () => {
         if (expected === dead) deadOnes++;
         expect(movesLeft(room, here.at, here.boxes)).toBe(expected);
       }),
-      { numRuns: 150, seed: 1 },
+      { numRuns: 60, seed: 1 },
     );
     expect(deadOnes).toBeGreaterThan(5);
   });
@@ -101,7 +101,7 @@ describe("a solution", () => {
           expect(pushesOf(steps)).toHaveLength(steps.filter(({ pushedTo }) => pushedTo !== null).length);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 

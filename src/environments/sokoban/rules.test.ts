@@ -192,8 +192,3 @@ it("is rendered with player, box, goal and legend", () => {
   ]);
   expect(environment.render(planned(best).state)).toContain("all boxes are on goals");
 });
-
-it("an unknown seat is the caller's mistake", () => {
-  expect(() => environment.step(start, { pilot: "up" })).toThrow('sokoban has no seat "pilot"');
-  expect(() => environment.observe(start, "pilot")).toThrow('sokoban has no seat "pilot"');
-});

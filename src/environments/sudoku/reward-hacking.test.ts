@@ -74,18 +74,18 @@ describe("a whole episode", () => {
         if (!next.done) search(next.state, depth - 1, earned + total(next.rewards["planner"]));
       }
     };
-    search(start, 4, 0);
+    search(start, 3, 0);
     // At most three of four cells are right without solving.
     expect(best).toBeCloseTo(2 * (3 / 4), 9);
   });
 });
 
 describe("what the original rewarded", () => {
-  const tasks = Array.from({ length: 400 }, (_, index) =>
+  const tasks = Array.from({ length: 200 }, (_, index) =>
     environment.task("train", childKey(rootKey(3), index)),
   );
 
-  it("the prompt's own example grid solves hardly any puzzle (in the original 400 of 400): clues are enforced", () => {
+  it("the prompt's own example grid solves hardly any puzzle (in the original all): clues are enforced", () => {
     const example = "1234341221434321";
     const solved = tasks.filter((task) => {
       const entries = Array.from(example, (digit, cell) => entryOf(4, cell, Number(digit)));
@@ -94,12 +94,12 @@ describe("what the original rewarded", () => {
       });
       return done;
     });
-    // 1 of 288 grids: 1.4 of 400 expected, more than 8 once in 40,000 draws of 400.
-    expect(solved.length).toBeLessThanOrEqual(8);
+    // 1 of 288 grids: .7 of 200 expected, more than 5 once in 20,000 draws of 200.
+    expect(solved.length).toBeLessThanOrEqual(5);
     for (const task of solved) expect(task.solution).toBe(example);
   });
 
-  it("every puzzle has exactly one solution (in the original 324 of 400 had none)", () => {
+  it("every puzzle has exactly one solution (in the original 81 % had none)", () => {
     for (const { size, clues } of tasks) {
       expect(countSolutions(layoutOf(size), digitsOf(clues), 2)).toBe(1);
     }

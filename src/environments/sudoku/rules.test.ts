@@ -1,9 +1,6 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { childKey, rootKey } from "../../random.ts";
-import { notationWords, readEntries, writePlan } from "./notation.ts";
-import { readPlan, type SudokuState } from "./rules.ts";
-import { anyTask, sudokuEnvironment, taskOf } from "./test-grids.ts";
+import { readPlan } from "./rules.ts";
+import { sudokuEnvironment, taskOf } from "./test-grids.ts";
 
 const environment = sudokuEnvironment();
 // The solution is 1234 3412 2143 4321.
@@ -130,14 +127,6 @@ describe("an outcome", () => {
   });
 });
 
-it("a grid of 9 has the same rules", () => {
-  const nine = sudokuEnvironment({ size: 9 });
-  const first = nine.start(nine.task("train", { high: 1, low: 2 }));
-  const { state, done } = nine.step(first, { planner: nine.solve?.(first, "planner") ?? "" });
-  expect(done).toBe(true);
-  expect(nine.outcome(state).success).toBe(true);
-});
-
 it("a grid shows clues, entries and proposals", () => {
   const filled = environment.step(start, { planner: "b1=2 c1=3" }).state;
   const { state } = environment.step(filled, { proposer: "d4=1" });
@@ -155,14 +144,6 @@ it("a grid shows clues, entries and proposals", () => {
 });
 
 const solution = "[[1,2,3,4],[3,4,1,2],[2,1,4,3],[4,3,2,1]]";
-
-/** A grid as the list of its rows. */
-function gridList({ size }: { readonly size: number }, grid: string): string {
-  const rows = Array.from({ length: size }, (_, row) =>
-    Array.from(grid.slice(row * size, (row + 1) * size), Number),
-  );
-  return JSON.stringify(rows);
-}
 
 describe("a whole grid", () => {
   it("that is the solution earns 2, as the solver does", () => {
@@ -229,21 +210,9 @@ describe("a list of entries", () => {
 
 describe("a list is found", () => {
   it.each([
-    ["alone", solution, true],
-    ["after its mark", `Row 1 lacks 2, 3 and 4.\n#### ${solution}`, true],
-    ["after the tool's mark", `**Actions List**: ${solution}\n`, true],
-    ["after the shorter mark", `Actions: ${solution}`, true],
-    ["over several lines", JSON.stringify(JSON.parse(solution), null, 2), true],
-    ["in a code fence", `It is this:\n\`\`\`json\n${solution}\n\`\`\`\n`, true],
-    ["after the thinking", `<think>\n[[0,1,3]] clashes\n</think>\n\n#### ${solution}`, true],
     ["with digits as text", solution.replaceAll(/\d/g, '"$&"'), true],
     ["with tuples", `[${solution.slice(1, -1).replaceAll("[", "(").replaceAll("]", ")")}]`, true],
-    ["after an earlier one", `#### [[0,1,3]]\n\n#### ${solution}`, true],
-    ["after our own notation", `b1=3\n${solution}`, true],
     ["before one of no known shape", `${solution}\n[[1,2],[3,4]]`, false],
-    ["in prose", `The answer is ${solution}.`, false],
-    ["before prose", `#### ${solution}\nEvery row has four digits, so b1=2 is right.`, false],
-    ["at the end of a long text", `${"x ".repeat(100_000)}\n${solution}`, false],
   ])("%s", (_, text, wellFormed) => {
     expect(readPlan(task, task.clues, text)).toEqual({
       items: readPlan(task, task.clues, solution).items,
@@ -264,89 +233,8 @@ describe("a list is found", () => {
     expect(played(text).rewards["planner"]?.reason).toBe("no plan found");
   });
 
-  it("and our own notation after it takes precedence", () => {
-    expect(played(`${solution}\n\nb1=3`).state.grid).toBe("13...4...14...2.");
-  });
-
   it("in the proposer's seat too, whose entries are shown to the planner", () => {
     const { state } = environment.step(start, { proposer: "[[0,1,2],[0,1,2],[9,9,9]]" });
     expect(environment.observe(state, "planner")).toContain("\nproposed b1=2\n");
-  });
-
-  it("in any text, up to a bound and without an exception", () => {
-    const pieces = fc.constantFrom(..."[ ] [[ ]] ( ) , 1 12 -3 \" ' \n #### a1=2".split(" "), " ", solution);
-    fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 60 }), (words) => {
-        const { items } = readPlan(task, task.clues, words.join(""));
-        expect(items.length).toBeLessThanOrEqual(32);
-      }),
-      { numRuns: 1000 },
-    );
-    for (const piece of ["[", "[[1,", "[[1],", "[[1,2,3],", "[[1,2,3]  ", " ", "[(1"]) {
-      expect(readPlan(task, task.clues, piece.repeat(100_000)).items).toEqual([]);
-    }
-    const long = `[${"[0,1,2],".repeat(1000)}[0,1,2]]`;
-    expect(readPlan(task, task.clues, long)).toMatchObject({ wellFormed: false });
-    expect(readPlan(task, task.clues, long).items).toHaveLength(32);
-  });
-});
-
-describe("our own notation", () => {
-  it("is read as if lists were not supported: solver's plans and any words of the vocabulary", () => {
-    const anyText = fc.constantFrom(4, 6, 9).chain((size) => {
-      const words = fc.array(fc.constantFrom(...notationWords(size), "\n"), { maxLength: 60 });
-      return fc.record({ size: fc.constant(size), text: words.map((some) => some.join(" ")) });
-    });
-    fc.assert(
-      fc.property(anyText, ({ size, text }) => {
-        const puzzle = { size, clues: ".".repeat(size * size), solution: "" };
-        expect(readPlan(puzzle, puzzle.clues, text)).toEqual(readEntries(text, size));
-      }),
-      { numRuns: 500 },
-    );
-    for (const action of demonstrated()) {
-      expect(readPlan(task, task.clues, action)).toEqual(readEntries(action, 4));
-    }
-  });
-});
-
-function demonstrated(): string[] {
-  return Array.from({ length: 100 }, (_, index) =>
-    environment
-      .demonstrations?.(childKey(rootKey(5), index), ["proposer", "planner"])
-      .map(({ action }) => action),
-  ).flatMap((actions) => actions ?? []);
-}
-
-describe("no list is worth more than our own notation", () => {
-  it("whatever grid is written, in any state", () => {
-    const anyGrids = anyTask([4]).chain((puzzle) => {
-      const digit = (cell: number): fc.Arbitrary<number> =>
-        fc.oneof(
-          { weight: 6, arbitrary: fc.constant(Number(puzzle.solution[cell])) },
-          fc.integer({ min: 1, max: 4 }),
-        );
-      const grid = fc
-        .tuple(...Array.from(puzzle.clues, (_, cell) => digit(cell)))
-        .map((digits) => digits.join(""));
-      return fc.record({
-        puzzle: fc.constant(puzzle),
-        grids: fc.array(grid, { minLength: 1, maxLength: 4 }),
-      });
-    });
-    fc.assert(
-      fc.property(anyGrids, ({ puzzle, grids }) => {
-        let state: SudokuState = environment.start(puzzle);
-        for (const grid of grids) {
-          const text = gridList(puzzle, grid);
-          const { items } = readPlan(puzzle, state.grid, text);
-          const listed = environment.step(state, { planner: text });
-          expect(environment.step(state, { planner: writePlan("entries", 4, items) })).toEqual(listed);
-          if (listed.done) break;
-          state = listed.state;
-        }
-      }),
-      { numRuns: 500 },
-    );
   });
 });

@@ -64,7 +64,7 @@ describe("a whole episode", () => {
           expect(local[seat]).toBeLessThanOrEqual(1 + tolerance);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     );
   });
 
@@ -83,9 +83,9 @@ describe("a whole episode", () => {
           expect(total(solved.rewards[seat])).toBeGreaterThan(1.6);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     );
-    expect(unsolved).toBeGreaterThan(300);
+    expect(unsolved).toBeGreaterThan(60);
   });
 
   it("pays nothing for walking to and fro or for repeating a message", () => {
@@ -117,7 +117,7 @@ describe("one action", () => {
         const other = stepState(3, state, { red: written(state, "red", choice) });
         expect(total(other.rewards["red"])).toBeLessThanOrEqual(total(best.rewards["red"]) + tolerance);
       }),
-      { numRuns: 2000 },
+      { numRuns: 300 },
     );
   });
 });

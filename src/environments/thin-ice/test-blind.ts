@@ -26,8 +26,17 @@ export interface Ends {
   readonly thin: readonly number[];
 }
 
+const known = new Map<string, readonly Ends[]>();
+
 /** Every half of a split, once; at most 25 cells, to fit the bits of a number. */
-export function allHalves(options: HalfOptions, split: GameSplit): Ends[] {
+export function allHalves(options: HalfOptions, split: GameSplit): readonly Ends[] {
+  const key = JSON.stringify([options, split]);
+  const found = known.get(key) ?? searchHalves(options, split);
+  known.set(key, found);
+  return found;
+}
+
+function searchHalves(options: HalfOptions, split: GameSplit): Ends[] {
   const byEnds = new Map<number, { start: number; goal: number; thin: number[] }>();
   const cells = options.size ** 2;
   for (const thin of subsets(cells, options.thin)) {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { unrecordedCalls } from "../../../calls/recorded.ts";
 import { ServiceError } from "../../../errors.ts";
-import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import { cancelledResult, type Sandbox } from "../../../sandbox/sandbox.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { analyse, type Analysis } from "./analyse.ts";
+import { proveAnalysis } from "./proof.ts";
 
 const prompt =
   "import math\n\nLIMIT = 3\n\ndef given(n):\n    return n\n\ndef f(n):\n    '''Text\nat the margin'''\n";
@@ -226,4 +227,21 @@ describe.runIf(works)("an analysis", () => {
     };
     expect((await analyse(crashing, written)).main).toMatchObject({ defined: false, error: null });
   });
+});
+
+it.runIf(works)("a sandbox that analyses a program is proved", async () => {
+  expect(await proveAnalysis(sandbox)).toBe(null);
+});
+
+it("one in which every analysis ends at a limit is not", async () => {
+  const ended = Promise.resolve({ ...cancelledResult(), ended: "memory" as const });
+  const lines = (async function* (): AsyncGenerator<string> {})();
+  const running = { lines, ended, send: () => {}, answerWithin: () => {}, kill: () => {} };
+  const small: Sandbox = {
+    backend: "small",
+    run: async () => cancelledResult(),
+    start: async () => running,
+    close: async () => {},
+  };
+  expect(await proveAnalysis(small)).toBe("the analysis of a correct program found no function");
 });

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { CodeProblem } from "../../../data/problem.ts";
 import { conformanceChecks } from "../../conformance.ts";
-import type { ActionReward, Environment, Reply } from "../../environment.ts";
+import type { Environment } from "../../environment.ts";
 import { problemList } from "../../problems.ts";
-import { plainReply } from "../../progression.ts";
-import { contextWith, longest, squares } from "../testing/problems.ts";
+import { longest, playTexts, squares } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { pairEnvironment } from "./definition.ts";
 import { generatedTest } from "./grader.ts";
-import { pairOptions, type PairState } from "./state.ts";
+import { pairOptions } from "./state.ts";
 
 const double: CodeProblem = {
   id: "small/double",
@@ -29,26 +28,8 @@ const environment = await pairEnvironment(pairOptions.parse({}), {
   heldOut: problemList([longest, { ...double, id: "small/double-unsolved", solutions: [] }]),
 });
 
-interface Played {
-  readonly state: PairState;
-  readonly rewards: readonly Readonly<Record<string, ActionReward | null>>[];
-  readonly done: boolean;
-}
-
-async function played(id: string, ...actions: readonly Readonly<Record<string, string>>[]): Promise<Played> {
-  let state = await environment.start({ id }, contextWith());
-  let done = false;
-  const rewards: Readonly<Record<string, ActionReward | null>>[] = [];
-  for (const texts of actions) {
-    const replies: Record<string, Reply> = Object.fromEntries(
-      Object.entries(texts).map(([seat, text]) => [seat, plainReply(text)]),
-    );
-    const result = await environment.step(state, replies, contextWith());
-    rewards.push(result.rewards);
-    ({ state, done } = result);
-  }
-  return { state, rewards, done };
-}
+const played = (id: string, ...actions: readonly Readonly<Record<string, string>>[]) =>
+  playTexts(environment, { id }, actions);
 
 const right = "```python\nprint(2 * int(input()))\n```";
 const wrong = "```python\nprint(2 + int(input()))\n```";

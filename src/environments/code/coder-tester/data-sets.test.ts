@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CodeProblem } from "../../../data/problem.ts";
 import { appsImports, liveCodeBenchImports } from "../../../data/sets/problem-set.ts";
 import { problemList } from "../../problems.ts";
-import { plainReply } from "../../progression.ts";
-import { contextWith } from "../testing/problems.ts";
+import { playTexts } from "../testing/problems.ts";
 import { works } from "../testing/sandbox.ts";
 import { pairEnvironment } from "./definition.ts";
 import { pairOptions } from "./state.ts";
@@ -78,10 +77,8 @@ const environment = await pairEnvironment(pairOptions.parse({}), {
 });
 
 async function played(id: string, texts: Readonly<Record<string, string>>) {
-  const state = await environment.start({ id }, contextWith());
-  const replies = Object.fromEntries(Object.entries(texts).map(([seat, text]) => [seat, plainReply(text)]));
-  const result = await environment.step(state, replies, contextWith());
-  return { ...result, outcome: environment.outcome(result.state) };
+  const { rewards, ...rest } = await playTexts(environment, { id }, [texts]);
+  return { ...rest, rewards: rewards[0] ?? {} };
 }
 
 const pair = (input: string, output: string): string =>

@@ -4,6 +4,7 @@ import { unrecordedCalls } from "../../../calls/recorded.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { squares } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
+import { gradeWithPython } from "./grade.ts";
 import { gradeProblem } from "./problem.ts";
 
 /** Counts the sessions that are started. */
@@ -65,5 +66,22 @@ describe.runIf(works)("gradeProblem", () => {
     setTimeout(() => cancel.abort(), 300);
     await expect(grading).rejects.toThrow(/cancel/i);
     expect(put).toEqual([]);
+  });
+});
+
+describe.runIf(works)("the tests of one problem", () => {
+  it("do not see changes made by those of another", async () => {
+    const request = { program: "def f():\n    return 1\n", entryPoint: "f", preamble: "", seconds: 5 };
+    const asserts = (setup: string, text: string) => ({
+      ...request,
+      tests: { kind: "asserts" as const, setup, asserts: [text] },
+    });
+    const first = await gradeWithPython(
+      sandbox,
+      asserts("import builtins\nbuiltins.extra = 1", "assert f() == extra"),
+    );
+    const second = await gradeWithPython(sandbox, asserts("", "assert f() == extra"));
+    expect(first.tests.map(({ passed }) => passed)).toEqual([true]);
+    expect(second.tests.map(({ passed }) => passed)).toEqual([false]);
   });
 });

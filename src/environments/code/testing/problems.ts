@@ -1,7 +1,7 @@
 /** Two small problems, with what good and bad seats write. */
 import type { CodeProblem } from "../../../data/problem.ts";
-import type { Context, Environment } from "../../environment.ts";
-import { plainContext } from "../../progression.ts";
+import type { ActionReward, Context, Environment, Json } from "../../environment.ts";
+import { plainContext, plainReply } from "../../progression.ts";
 import { rootKey } from "../../../random.ts";
 import { codeEnvironment } from "../definition.ts";
 import { codeOptions, type CodeOptions } from "../options.ts";
@@ -53,6 +53,25 @@ export function smallEnvironment(given: object = {}): Environment<CodeTask, Code
     train: problemList([squares, { ...squares, id: "small/squares-again" }]),
     heldOut: problemList([longest, { ...longest, id: "small/longest-again" }]),
   });
+}
+
+/** Plays texts by seat, one joint action after the other. */
+export async function playTexts<Task extends Json, State extends Json>(
+  environment: Environment<Task, State>,
+  task: Task,
+  actions: readonly Readonly<Record<string, string>>[],
+  context = contextWith(),
+) {
+  let state = await environment.start(task, context);
+  let done = false;
+  const rewards: Readonly<Record<string, ActionReward | null>>[] = [];
+  for (const texts of actions) {
+    const replies = Object.entries(texts).map(([seat, text]) => [seat, plainReply(text)] as const);
+    const result = await environment.step(state, Object.fromEntries(replies), context);
+    rewards.push(result.rewards);
+    ({ state, done } = result);
+  }
+  return { state, rewards, done, outcome: environment.outcome(state) };
 }
 
 export function contextWith(services: object = { sandbox }): Context {

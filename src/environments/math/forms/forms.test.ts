@@ -14,23 +14,13 @@ import { formOf, formSchema, type FormSettings } from "./forms.ts";
 const right = "3 + 4 = \\boxed{7}";
 const wrong = "3 + 4 = \\boxed{8}";
 
+/** Rows of digits: row i sees column j. */
+const matrixOf = (...rows: readonly string[]) => rows.map((row) => Array.from(row, Number));
+
 const pair = {
   name: "graph",
   members: { ada: {}, bob: { writes: "comment" } },
-  rounds: [
-    {
-      spatial: [
-        [0, 1],
-        [0, 0],
-      ],
-    },
-    {
-      temporal: [
-        [1, 1],
-        [1, 0],
-      ],
-    },
-  ],
+  rounds: [{ spatial: matrixOf("01", "00") }, { temporal: matrixOf("11", "10") }],
   answer: "ada",
 };
 const settings: Readonly<Record<string, unknown>> = { graph: pair };
@@ -122,46 +112,22 @@ it("the example of docs/math.md is a form", () => {
   expect(answer).toBe("author");
 });
 
+const verify = (reasoner: readonly string[]) =>
+  playTeam(teamEnvironment("self-verify"), { reasoner }, { turns: 4, phases: [["reasoner"]] });
+
 describe("a reasoner that verifies itself", () => {
   it("sees its last solution, and is done once it repeats an answer", async () => {
-    const played = await playTeam(
-      teamEnvironment("self-verify"),
-      { reasoner: [wrong, right, "\\boxed{7.0}"] },
-      {
-        turns: 4,
-        phases: [["reasoner"]],
-      },
-    );
+    const played = await verify([wrong, right, "\\boxed{7.0}"]);
     expect(played.sawOf("reasoner")[1]).toBe(
       `Problem:\n\nWhat is 3 + 4?\n\nYour last solution:\n\n${wrong}\n\nVerify this solution, correct what is wrong, and give the final answer in \\boxed{}.`,
     );
-    expect(played.acts).toHaveLength(3);
-    expect([played.done, played.success]).toEqual([true, true]);
+    expect([played.acts.length, played.done, played.success]).toEqual([3, true, true]);
   });
 
-  it("is done with a wrong answer, too: nothing tells it the truth", async () => {
-    const played = await playTeam(
-      teamEnvironment("self-verify"),
-      { reasoner: [wrong] },
-      {
-        turns: 4,
-        phases: [["reasoner"]],
-      },
-    );
-    expect(played.acts).toHaveLength(2);
-    expect([played.done, played.success]).toEqual([true, false]);
-  });
-
-  it("does not agree with itself by giving no answer", async () => {
-    const played = await playTeam(
-      teamEnvironment("self-verify"),
-      { reasoner: ["no idea"] },
-      {
-        turns: 3,
-        phases: [["reasoner"]],
-      },
-    );
-    expect(played.acts).toHaveLength(3);
+  it("is done with a wrong answer, too: nothing tells it the truth; but not by giving none", async () => {
+    const played = await verify([wrong]);
+    expect([played.acts.length, played.done, played.success]).toEqual([2, true, false]);
+    expect((await verify(["no idea"])).acts).toHaveLength(4);
   });
 });
 
@@ -280,33 +246,8 @@ describe("a graph", () => {
   });
 
   it.each([
-    [
-      {
-        rounds: [
-          {
-            spatial: [
-              [0, 1],
-              [1, 0],
-            ],
-          },
-        ],
-      },
-      "ada, bob wait for each other in round 1",
-    ],
-    [
-      {
-        rounds: [
-          {},
-          {
-            spatial: [
-              [1, 0],
-              [0, 0],
-            ],
-          },
-        ],
-      },
-      "ada wait for each other in round 2",
-    ],
+    [{ rounds: [{ spatial: matrixOf("01", "10") }] }, "ada, bob wait for each other in round 1"],
+    [{ rounds: [{}, { spatial: matrixOf("10", "00") }] }, "ada wait for each other in round 2"],
     [{ rounds: [{ spatial: [[0, 1]] }] }, "round 1, spatial: expected 2 rows of 2 numbers"],
     [{ rounds: [{ temporal: [[0], [1]] }] }, "round 1, temporal: expected 2 rows of 2 numbers"],
     [{ answer: "eve" }, "there is no member eve; the members are ada, bob"],

@@ -60,14 +60,12 @@ describe.runIf(works)("a tool and a reasoner", () => {
     expect(played.order).toHaveLength(4);
     expect(played.done).toBe(false);
     expect(played.success).toBe(true);
-    expect(played.sawOf("tool")[3]?.match(/round \d/g)).toEqual([
-      "round 1",
-      "round 1",
-      "round 2",
-      "round 2",
-      "round 3",
-      "round 3",
-    ]);
+    expect(
+      played
+        .sawOf("tool")[3]
+        ?.match(/(?<=round )\d/g)
+        ?.join(""),
+    ).toBe("112233");
   });
 
   it.each<[string, string, number, string | undefined]>([
@@ -149,40 +147,16 @@ describe.runIf(works)("MathChat", () => {
     expect(played.success).toBe(true);
   });
 
-  it.each<[string, Script, readonly string[], boolean]>([
-    [
-      "no program: the executor is not asked again",
-      { executor: ["7, clearly."], verifier: [right] },
-      ["executor"],
-      true,
-    ],
-    [
-      "a wrong draft",
-      { solver: [wrong], executor: [python("print(7)")], verifier: [right] },
-      ["executor", "executor"],
-      true,
-    ],
-    [
-      "a wrong program",
-      { solver: [right], executor: [python("print(8)")], verifier: [wrong] },
-      ["executor", "executor"],
-      false,
-    ],
-    [
-      "a wrong verifier",
-      { solver: [right], executor: [python("print(7)")], verifier: [wrong] },
-      ["executor", "executor"],
-      false,
-    ],
-    [
-      "a silent verifier",
-      { solver: [right], executor: [python("print(7)")], verifier: ["done"] },
-      ["executor", "executor"],
-      false,
-    ],
+  // The executor is asked again if it wrote a program.
+  it.each<[string, Script, number, boolean]>([
+    ["no program", { executor: ["7, clearly."], verifier: [right] }, 1, true],
+    ["a wrong draft", { solver: [wrong], executor: [python("print(7)")], verifier: [right] }, 2, true],
+    ["a wrong program", { executor: [python("print(8)")], verifier: [wrong] }, 2, false],
+    ["a wrong verifier", { executor: [python("print(7)")], verifier: [wrong] }, 2, false],
+    ["a silent verifier", { executor: [python("print(7)")], verifier: ["done"] }, 2, false],
   ])("%s", async (_, script, executed, success) => {
     const played = await chat({ solver: [right], ...script });
-    expect(played.order).toEqual(["solver", ...executed, "verifier"]);
+    expect(played.order).toEqual(["solver", ...Array<string>(executed).fill("executor"), "verifier"]);
     expect(played.success).toBe(success);
   });
 
