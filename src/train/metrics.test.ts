@@ -1,7 +1,5 @@
 /* oxlint-disable unicorn/consistent-function-scoping */
-import fs from "node:fs/promises";
-import path from "node:path";
-import { expect, test, afterEach, beforeEach, describe, it } from "vitest";
+import { expect, test, describe, it } from "vitest";
 import type { Algorithm } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
@@ -20,12 +18,14 @@ import {
   uncalledIn,
   unusedRewards,
 } from "./metrics.ts";
-import { tmpdir } from "node:os";
 import { readMetrics, readResult } from "../runs/read.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import type { TrainEvent } from "./events.ts";
-import { HashEngine } from "./testing/hash-engine.ts";
-import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
+import { trainings } from "./testing/trainings.ts";
+import { temporaryFolder } from "../models/test-model.ts";
+
+const { at, stopped } = trainings();
 
 function metricsOf(...groups: readonly (readonly Earning[])[]): RolloutMetrics {
   const episodes = groups.map((actions, task) => decision(task, actions));
@@ -189,12 +189,6 @@ describe("steps without a difference", () => {
 });
 
 describe("a training in which nothing is ever rewarded", () => {
-  let root: string;
-  beforeEach(async () => {
-    root = await fs.mkdtemp(path.join(tmpdir(), "troupe-flat-"));
-  });
-  afterEach(() => fs.rm(root, { recursive: true }));
-
   it("says so at step 20, also when it was resumed in between, and in its result", async () => {
     const tiny = tinyRecipe({
       warmStart: undefined,
@@ -204,31 +198,21 @@ describe("a training in which nothing is ever rewarded", () => {
     });
     // Every action earns nothing.
     const environment = { ...tiny.environment, step: flatStep(tiny.environment) };
-    const warned: string[] = [];
-    const run = async (until: number): Promise<void> => {
-      const stop = new AbortController();
-      await train({
-        ...tiny,
-        environment,
-        directory: path.join(root, "run"),
-        engine: new HashEngine({ vocabularySize: wordsOf(tiny).length + 6, endToken: 2 }),
-        stop: stop.signal,
-        onEvent(event) {
-          if (event.type === "warning" && event.key.startsWith("team.roles")) warned.push(event.problem);
-          if (event.type === "step" && event.metrics.step >= until) stop.abort();
-        },
-      });
+    const run = async (until: number): Promise<string[]> => {
+      const isLast = (event: TrainEvent) => event.type === "step" && event.metrics.step >= until;
+      const { events } = await stopped("flat", { ...tiny, environment }, isLast);
+      return events.flatMap((event) =>
+        event.type === "warning" && event.key.startsWith("team.roles") ? [event.problem] : [],
+      );
     };
-    await run(7);
-    await run(19);
-    expect(warned).toEqual([]);
-    await run(Infinity);
-    expect(warned).toEqual([
+    expect(await run(7)).toEqual([]);
+    expect(await run(19)).toEqual([]);
+    expect(await run(Infinity)).toEqual([
       expect.stringContaining("for 20 steps, nothing that the scout wrote"),
       expect.stringContaining("for 20 steps, nothing that the planner wrote"),
     ]);
-    expect((await readMetrics(path.join(root, "run"))).at(-1)?.rollout?.roles["scout"]?.flat).toBe(true);
-    expect((await readResult(path.join(root, "run"))).flatRoles).toEqual({ scout: 22, planner: 22 });
+    expect((await readMetrics(at("flat"))).at(-1)?.rollout?.roles["scout"]?.flat).toBe(true);
+    expect((await readResult(at("flat"))).flatRoles).toEqual({ scout: 22, planner: 22 });
   });
 });
 
@@ -247,19 +231,19 @@ function flatStep(environment: TinyEnvironment): TinyEnvironment["step"] {
 
 describe("a sampler whose log-probabilities are not the trainer's", () => {
   const trained = async (logprobError: number): Promise<{ mismatches: number[]; warnings: string[] }> => {
-    const root = await fs.mkdtemp(path.join(tmpdir(), "troupe-mismatch-"));
+    const directory = temporaryFolder();
     const tiny = tinyRecipe({
       warmStart: undefined,
       train: { steps: 3, tasksPerStep: 4, learningRate: 0.01 },
+      evaluation: { tasks: 1 },
     });
     const warnings: string[] = [];
     const onEvent = (event: TrainEvent): void => {
       if (event.type === "warning" && event.key === "engine") warnings.push(event.problem);
     };
     const engine = faultyEngine(new TinyEngine(), { logprobError });
-    await train({ ...tiny, directory: path.join(root, "run"), engine, onEvent });
-    const metrics = await readMetrics(path.join(root, "run"));
-    await fs.rm(root, { recursive: true });
+    await train({ ...tiny, directory, engine, onEvent });
+    const metrics = await readMetrics(directory);
     return { mismatches: metrics.flatMap(({ rollout }) => rollout?.mismatch ?? []), warnings };
   };
 
