@@ -11,6 +11,8 @@ const oneByOne: MeasuredShape = { phases: [["scout"], ["planner"]], turns: 2, ma
 const atOnce: MeasuredShape = { ...oneByOne, phases: [["scout", "planner"]] };
 const alone: MeasuredShape = { ...oneByOne, phases: [["planner"]] };
 
+const wide = { samples: 65, joint: "cross", handOver: "best" } as const;
+
 const show = (problems: readonly Problem[]): string[] =>
   problems.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
 
@@ -40,84 +42,57 @@ describe("algorithmProblems", () => {
       "magrpo",
       { samples: 2, joint: "cross" },
       oneByOne,
-      "algorithm.joint: cross mode combines the samples of simultaneous roles, but no phase has two roles; use `joint: aligned`, which is the same for one role, or put the roles into one phase",
+      "joint: .* no phase has two roles; .*`joint: aligned`",
     ],
-    [
-      "maac",
-      {},
-      alone,
-      "algorithm.name: the critic of maac reads the prompts of several roles, but the team has one role; use `iac`, whose critic sees the role's prompt",
-    ],
-    [
-      "magrpo",
-      { turnWeights: [1.2, 0.8] },
-      { ...atOnce, turns: 3 },
-      "algorithm.turnWeights: 2 turn weights for a team of 3 turns; give 3 numbers, one per turn",
-    ],
-    [
-      "magrpo",
-      { samples: 2, turnWeights: [0, 0] },
-      atOnce,
-      "algorithm.turnWeights: with these weights no turn trains anything; use at least one above 0",
-    ],
+    ["maac", {}, alone, "name: .* the team has one role; use `iac`"],
+    ["magrpo", { turnWeights: [1.2, 0.8] }, { ...atOnce, turns: 3 }, "turnWeights: 2 .* 3 turns; give 3 num"],
+    ["magrpo", { samples: 2, turnWeights: [0, 0] }, atOnce, "turnWeights: .* no turn trains anything; "],
     [
       "magrpo",
       { samples: 8 },
       { ...oneByOne, turns: 4 },
-      "algorithm.samples: with 8 samples an episode's tree could have more than 4096 joint actions; use at most 2 samples, `handOver: best` or fewer turns",
+      "samples: .* at most 2 samples, `handOver: best` or",
     ],
-    [
-      "magrpo",
-      { samples: 65, joint: "cross", handOver: "best" },
-      { ...atOnce, turns: 1 },
-      "algorithm.samples: with 65 samples an episode's tree could have more than 4096 joint actions; use at most 64 samples, or `joint: aligned`",
-    ],
+    ["magrpo", wide, { ...atOnce, turns: 1 }, "samples: with 65 .* at most 64 samples, or `joint: aligned`"],
     [
       "c3",
       { samples: 8, continued: "tree" },
       { ...oneByOne, turns: 4 },
-      "algorithm.samples: with 8 samples an episode's tree could have more than 4096 joint actions; use at most 2 samples, `continued: once` or fewer turns",
+      "samples: .* 2 samples, `continued: once`",
     ],
     [
       "mas-grpo",
       { samples: 4, downSample: 4 },
       oneByOne,
-      "algorithm.downSample: it keeps 4 samples of a group, but a group has at most 4; use fewer, or more samples, or remove it",
+      "downSample: it keeps 4 .* has at most 4; use fewer",
     ],
     [
       "at-grpo",
-      { samples: 1_000_000_000_000 },
+      { samples: 1e12 },
       oneByOne,
-      "algorithm.samples: with 1000000000000 samples an episode's tree could have more than 4096 joint actions; use at most 1024 samples, or fewer turns",
+      "samples: with 1000000000000 .*4096 .* use at most 1024 samples, or",
     ],
-    [
-      "at-grpo",
-      { samples: 8 },
-      { ...oneByOne, turns: 4096 },
-      "team.turns: with 4096 turns an episode could have more than 4096 joint actions; use fewer turns",
-    ],
-    [
-      "mareinforce",
-      { samples: 1, dynamicSampling: true },
-      oneByOne,
-      "algorithm.dynamicSampling: mareinforce has no baseline, so equal returns have a gradient too; remove it, or choose an algorithm that compares: magrpo",
-    ],
+    ["mareinforce", { samples: 1, dynamicSampling: true }, oneByOne, "dynamicSampling: .* compares: magrpo"],
     [
       "grpo",
       { overlong: { length: 4, buffer: 8 } },
       oneByOne,
-      "algorithm.overlong.buffer: a buffer of 8 tokens is longer than `length`, 4; use at most 4",
+      "overlong.buffer: .* 8 .* `length`, 4; use at most 4",
     ],
     [
       "grpo",
       { overlong: { length: 100, buffer: 20 } },
       oneByOne,
-      "algorithm.overlong: the penalty starts above 80 tokens, but no role writes more than 24; use a length of at most 24",
+      "overlong: .* above 80 .* 24; use .* at most 24",
     ],
   ] as const)("rejects %s %j", (name, options, team, message) => {
     const found = problems(name, options, team);
-    expect(found).toHaveLength(1);
-    expect(found[0]).toBe(message);
+    expect(found).toEqual([expect.stringMatching(`^algorithm\\.${message}`)]);
+  });
+
+  it("rejects a number of turns that is too large", () => {
+    const found = problems("at-grpo", { samples: 8 }, { ...oneByOne, turns: 4096 });
+    expect(found).toEqual([expect.stringMatching(/^team\.turns: with 4096 turns .* more than 4096/)]);
   });
 
   it("rejects a group of one if the group is the baseline", () => {
@@ -180,37 +155,30 @@ function klProblems(name: string, kl: object): string[] {
 describe("klOptions", () => {
   it.each([
     [
-      "a coefficient of a KL that is not computed",
       "grpo",
       { coefficient: 0.04 },
-      "algorithm.kl.coefficient: it has no effect: KL is not computed; add `where: reward` or `where: loss`, or remove it",
+      /coefficient: .* KL is not computed; add `where: reward` or `where: loss`/,
     ],
     [
-      "a horizon without a target",
       "grpo",
       { where: "loss", horizon: 100 },
-      "algorithm.kl.horizon: it has no effect: without a `target`, β is constant; add a `target`, or remove it",
+      /horizon: .* without a `target`, β is constant; add a `target`/,
     ],
+    // By default.
     [
-      "k1 in the loss, given or by default",
       "ppo",
       { where: "loss" },
-      "algorithm.kl.estimator: in the loss, the gradient of k1 does not depend on the reference; use k2 or k3, or `where: reward`",
+      /estimator: .* k1 does not depend on the reference; use k2 or k3, or `where: reward`/,
     ],
+    ["grpo", { where: "reward", coefficient: 0, target: 0.1 }, /coefficient: .* it stays 0; use more than 0/],
     [
-      "a target for a β of 0",
-      "grpo",
-      { where: "reward", coefficient: 0, target: 0.1 },
-      "algorithm.kl.coefficient: β is adapted by multiplication, so it stays 0; use more than 0, or remove the target",
-    ],
-    [
-      "an estimator of a KL that is off",
       "rloo",
       { where: "reward", coefficient: 0, estimator: "k1" },
-      "algorithm.kl.estimator: it has no effect: KL is off with coefficient 0; use a coefficient above 0, or remove it",
+      /estimator: .* off with coefficient 0; use/,
     ],
-  ])("rejects %s", (_, name, kl, message) => {
-    expect(klProblems(name, kl)).toEqual([message]);
+  ])("rejects for %s: %j", (name, kl, message) => {
+    expect(klProblems(name, kl)).toEqual([expect.stringMatching(message)]);
+    expect(klProblems(name, kl)[0]).toMatch(/^algorithm\.kl\./);
   });
 
   it.each(Object.keys(algorithms))("accepts the defaults of %s, written out or not", (name) => {

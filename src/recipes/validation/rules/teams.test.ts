@@ -83,64 +83,39 @@ describe("teamProblems", () => {
     ]);
   });
 
-  it.each([
+  const { scout, planner } = pair.roles as Record<"scout" | "planner", TeamInput["roles"][string]>;
+  const and = (more: TeamInput["roles"]): TeamInput["roles"] => ({ ...pair.roles, ...more });
+  const verifying = { roles: and({ verifier: scout }), phases: [["scout"], ["planner", "verifier"]] };
+  const guided = {
+    roles: and({ guide: { ...planner, seat: "planner" } }),
+    phases: [["scout"], ["planner", "guide"]],
+  };
+
+  it.each<[Partial<TeamInput>, string]>([
     [
-      "an unknown seat",
-      { ...pair, roles: { ...pair.roles, scout: { seat: "scuot", policy: "shared" } } },
-      "roles.scout.seat: plan-path has no seat `scuot`; did you mean `scout`?",
+      { roles: and({ scout: { ...scout, seat: "scuot" } }) },
+      "roles.scout.seat: .*`scuot`; did you mean `scout`",
     ],
+    [verifying, "roles.verifier.seat: .*`verifier` .by default .* name.; its seats are scout, planner"],
+    [{ phases: [["planner"]] }, "roles.scout: the role `scout` is in no phase; add it"],
+    [{ phases: [["scout"], ["planner"], ["scout"]] }, "phases.2.0: the role `scout` acts twice in a turn"],
+    [{ phases: [["scout"], ["planer"], ["planner"]] }, "phases.1.0: .*`planer`; did you mean `planner`"],
+    [guided, "phases.1.1: `planner` and `guide` act simultaneously .*`planner`; put them in separate phases"],
     [
-      "a seat that is the role's own name",
-      {
-        ...pair,
-        roles: { ...pair.roles, verifier: { policy: "shared" } },
-        phases: [["scout"], ["planner", "verifier"]],
-      },
-      "roles.verifier.seat: plan-path has no seat `verifier` (by default a role's seat is its name); its seats are scout, planner",
+      { roles: and({ scout: { policy: "sharde" } }) },
+      "roles.scout.policy: .*`sharde`; did you mean `shared`",
     ],
+    [{ turns: 0 }, "turns: 0 is not .*; use 1 or more"],
+    [{ phases: [["scout"], [], ["planner"]] }, "phases.1: no role acts here"],
+    // A property of every object.
     [
-      "a role in no phase",
-      { ...pair, phases: [["planner"]] },
-      "roles.scout: the role `scout` is in no phase; add it to a phase or remove it",
+      { phases: [["scout"], ["planner"], ["constructor"]] },
+      "phases.2.0: .*`constructor`; the roles are scout, planner",
     ],
-    [
-      "a role that acts twice",
-      { ...pair, phases: [["scout"], ["planner"], ["scout"]] },
-      "phases.2.0: the role `scout` acts twice in a turn; let it act once",
-    ],
-    [
-      "an unknown role",
-      { ...pair, phases: [["scout"], ["planer"], ["planner"]] },
-      "phases.1.0: there is no role `planer`; did you mean `planner`?",
-    ],
-    [
-      "two roles that act simultaneously in one seat",
-      {
-        ...pair,
-        roles: { ...pair.roles, guide: { seat: "planner", policy: "shared" } },
-        phases: [["scout"], ["planner", "guide"]],
-      },
-      "phases.1.1: `planner` and `guide` act simultaneously in the seat `planner`; put them in separate phases",
-    ],
-    [
-      "an unknown policy",
-      { ...pair, roles: { ...pair.roles, scout: { policy: "sharde" } } },
-      "roles.scout.policy: there is no policy `sharde`; did you mean `shared`?",
-    ],
-    ["no turns", { ...pair, turns: 0 }, "turns: 0 is not a number of turns; use 1 or more"],
-    [
-      "an empty phase",
-      { ...pair, phases: [["scout"], [], ["planner"]] },
-      "phases.1: no role acts here; name at least one role",
-    ],
-    [
-      "a role named like a property of every object",
-      { ...pair, phases: [["scout"], ["planner"], ["constructor"]] },
-      "phases.2.0: there is no role `constructor`; the roles are scout, planner",
-    ],
-  ])("rejects %s", (_, input: TeamInput, message) => {
-    const found = teamProblems(input, environment, policies);
-    expect(found.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`)).toEqual([message]);
+  ])("rejects %j", (changes, message) => {
+    const found = teamProblems({ ...pair, ...changes }, environment, policies);
+    const shown = found.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
+    expect(shown).toEqual([expect.stringMatching(`^${message}`)]);
   });
 
   it("names every problem at once", () => {
