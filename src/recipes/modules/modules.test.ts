@@ -125,173 +125,123 @@ describe("an environment in a module", () => {
 });
 
 describe("a mistake in a module is one message", () => {
-  const cases: readonly (readonly [string, Readonly<Record<string, string>>, string, RegExp])[] = [
-    [
-      "no such file",
-      {},
-      "module: ./coins.ts",
-      /there is no file \.\/coins\.ts, relative to .*test #\d+; a path is/,
-    ],
-    [
-      "a name nearly right",
-      { "coins.ts": coins },
-      "module: ./cions.ts",
-      /no file .*; did you mean coins\.ts\?/,
-    ],
-    ["no ending", { "coins.ts": coins }, "module: ./coins", /; did you mean coins\.ts\?/],
-    ["a folder", { "games/index.ts": coins }, "module: ./games", /\.\/games is a folder; name a file in it/],
+  const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp, string?])[] = [
+    ["no such file", {}, /no file \.\/coins\.ts, relative to .*test #\d+; /],
+    ["a name nearly right", { "coins.ts": coins }, /did you mean coins\.ts\?/, "module: ./cions.ts"],
+    ["no ending", { "coins.ts": coins }, /; did you mean coins\.ts\?/, "module: ./coins"],
+    ["a folder", { "games/index.ts": coins }, /\.\/games is a folder; name a file in it/, "module: ./games"],
     [
       "no ./",
       { "coins.ts": coins },
-      "module: coins.ts",
       /no package coins\.ts; write \.\/coins\.ts for the file/,
+      "module: coins.ts",
     ],
     [
       "no package",
       {},
-      "module: our-games",
       /no package our-games, .*; install it \(`npm install our-games`\)/,
+      "module: our-games",
     ],
     [
       "a package's name nearly right",
       { "node_modules/@ours/games/index.js": coins },
+      /mean `@ours\/games`/,
       "module: '@ours/gmaes/coins'",
-      /no package @ours\/gmaes\/coins, .*; did you mean `@ours\/games`\?/,
     ],
-    ["a part of Node", {}, "module: fs", /fs is neither a file nor an installed package/],
-    ["a web page", {}, "module: https://x.y/z.ts", /https:\/\/x\.y\/z\.ts is not a module/],
+    ["a part of Node", {}, /fs is neither a file nor an installed package/, "module: fs"],
+    ["a web page", {}, /https:\/\/x\.y\/z\.ts is not a module/, "module: https://x.y/z.ts"],
     [
       "not a module",
       { "coins.yaml": "x: 1" },
-      "module: ./coins.yaml",
       /not a module; name a file that ends in \.ts/,
+      "module: ./coins.yaml",
     ],
-    [
-      "a syntax error",
-      { "coins.ts": "\nconst a = = 2;" },
-      "module: ./coins.ts",
-      /coins\.ts:2: Expression expected/,
-    ],
+    ["a syntax error", { "coins.ts": "\nconst a = = 2;" }, /coins\.ts:2: Expression expected/],
     [
       "one of JavaScript",
       { "coins.js": "const a = = 2;" },
-      "module: ./coins.js",
       /coins\.js:1: Unexpected token '='/,
+      "module: ./coins.js",
     ],
-    [
-      "an enum",
-      { "coins.ts": "enum A { B }" },
-      "module: ./coins.ts",
-      /coins\.ts:1: .*enum.*; Node only strips types/,
-    ],
+    ["an enum", { "coins.ts": "enum A { B }" }, /coins\.ts:1: .*enum.*; Node only strips types/],
     [
       "an import that does not exist",
       { "coins.ts": 'import "./rules.ts"; export {};' },
-      "module: ./coins.ts",
-      /coins\.ts imports rules\.ts, which was not found; imports need file extensions/,
+      /imports rules\.ts, .*; imports need file ext/,
     ],
     [
       "a package that does not exist",
       { "coins.ts": 'import "left-pad";' },
-      "module: ./coins.ts",
-      /coins\.ts imports left-pad, which was not found; install it for the module/,
+      /coins\.ts imports left-pad, .*; install it/,
     ],
     [
       "an import of what is not exported",
       { "coins.ts": 'import { x } from "./rules.ts";', "rules.ts": "export {};" },
-      "module: ./coins.ts",
-      /coins\.ts:1: The requested module '\.\/rules\.ts' does not provide an export named 'x'/,
+      /'\.\/rules\.ts' does not .*'x'/,
     ],
     [
       "an error while it is loaded",
       { "coins.ts": 'export {};\n  throw new Error("no table");' },
-      "module: ./coins.ts",
-      /\.\/coins\.ts threw "Error: no table" \(coins\.ts:2:9\) while loading/,
+      /threw "Error: no table" \(coins\.ts:2:9\) while/,
     ],
-    [
-      "no default export",
-      { "coins.ts": `export const coins = ${definition}` },
-      "module: ./coins.ts",
-      /no default export; add `export: coins`; it exports coins/,
-    ],
-    [
-      "nothing exported",
-      { "coins.ts": "export {}" },
-      "module: ./coins.ts",
-      /no default export; write `export default …`/,
-    ],
+    ["no default export", { "coins.ts": `export const coins = ${definition}` }, /add `export: coins`; it/],
+    ["nothing exported", { "coins.ts": "export {}" }, /no default export; write `export default …`/],
     [
       "another export's name",
       { "coins.ts": `export const coins = ${definition}` },
+      /`cions`; did you mean `coins`/,
       "module: ./coins.ts\n  export: cions",
-      /has no export `cions`; did you mean `coins`\?/,
     ],
-    [
-      "something else",
-      { "coins.ts": "export default 3" },
-      "module: ./coins.ts",
-      /expected an environment's definition, `\{ name, summary, options, create \}`, found a number/,
-    ],
+    ["something else", { "coins.ts": "export default 3" }, /environment's definition.*, found a number/],
     [
       "an environment instead of its definition",
       { "coins.ts": `export default ${environment}` },
-      "module: ./coins.ts",
-      /found an object with `name`, .*; this is an environment: export `\{ name, .*create: \(\) => environment \}`/,
+      /create: \(\) => environment/,
     ],
     [
       "no environment made",
       {
         "coins.ts": coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0"),
       },
-      "module: ./coins.ts",
       /`create` returned no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
     ],
     [
       "an error while it is made",
       { "coins.ts": coins.replace(`(${environment})`, "{\n  return missing.length; }") },
-      "module: ./coins.ts",
-      /environment: coins\.ts threw "ReferenceError: missing is not defined" \(coins\.ts:2:3\) while making the environment/,
+      /: coins\.ts threw "Refer.* \(coins\.ts:2:3\) while making/,
     ],
     [
       "options that it rejects",
       { "coins.ts": coins.replace("(given) => given", '() => { throw new Error("count is odd"); }') },
-      "module: ./coins.ts",
       /threw "Error: count is odd" \(coins\.ts:1:\d+\)/,
     ],
     [
       "options that a recipe cannot contain",
       { "coins.ts": coins.replace("(given) => given", "() => ({ since: new Date(0) })") },
-      "module: ./coins.ts",
-      /its options are an object with `since` once they are parsed; a recipe can only contain plain data/,
+      /object with `since`.*plain data/,
     ],
     [
       "options that are a key of recipes",
       {
         "coins.ts": `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`,
       },
-      "module: ./coins.ts",
       /has an option `name`, which is a reserved key; rename it/,
     ],
     [
       "a name beside it",
       { "coins.ts": coins },
-      "module: ./coins.ts\n  name: grid",
       /cannot be combined with `name`; remove one/,
+      "module: ./coins.ts\n  name: grid",
     ],
-    [
-      "neither",
-      {},
-      "size: 3",
-      /environment\.name: missing; expected the name of an environment, or `module`/,
-    ],
+    ["neither", {}, /environment\.name: missing; .* or `module`/, "size: 3"],
     [
       "TypeScript in a package",
       {
         "node_modules/ours/package.json": '{ "exports": "./a.ts", "type": "module" }',
         "node_modules/ours/a.ts": coins,
       },
-      "module: ours",
       /ours is TypeScript inside node_modules, .*; packages must ship JavaScript/,
+      "module: ours",
     ],
     [
       "a path that a package does not export",
@@ -299,12 +249,12 @@ describe("a mistake in a module is one message", () => {
         "node_modules/ours/package.json": '{ "exports": "./a.js", "type": "module" }',
         "node_modules/ours/a.js": coins,
       },
-      "module: ours/b",
       /the package does not export ours\/b/,
+      "module: ours/b",
     ],
   ];
 
-  it.each(cases)("%s", async (_, files, more, message) => {
+  it.each(cases)("%s", async (_, files, message, more = "module: ./coins.ts") => {
     for (const [name, text] of Object.entries(files)) write(name, text);
     const said = await rejection(recipe(more));
     expect(said).toMatch(message);
@@ -372,12 +322,9 @@ describe("what nothing reads is rejected", () => {
   it.each([
     [
       "objective: { ...grpo.objective, loss: { ...grpo.objective.loss, entropi: 0.5 } }",
-      "objective.loss: unknown key `entropi` (did you mean `entropy`?)",
+      "objective.loss: unknown key `entropi`",
     ],
-    [
-      "objective: { ...grpo.objective, entropy: 0.5 }",
-      "objective: unknown key `entropy` (known: loss, aggregation)",
-    ],
+    ["objective: { ...grpo.objective, entropy: 0.5 }", "objective: unknown key `entropy` (known: loss"],
     ["objective: { ...grpo.objective, loss: { type: 'ppo', clipLow: 0.2 } }", "objective.loss: clipHigh: "],
     ["whitenning: null", "unknown key `whitenning` (did you mean `whitening`?)"],
     ["sampling: { ...grpo.sampling, keep: 'worst' }", "sampling.keep: "],
@@ -387,7 +334,7 @@ describe("what nothing reads is rejected", () => {
     ["earlyEndWeight: -1", "earlyEndWeight: "],
     [
       "kl: { where: 'loss', estimator: 'k3', coefficient: 1, target: null, horizon: 1 }",
-      "objective.loss.kl: is none, but the column `kl` puts k3 into the loss; use `columns.withKl(objective, kl)`",
+      "objective.loss.kl: is none",
     ],
   ])("of an algorithm: %s", async (change, message) => {
     write("own.ts", grpo(change));
