@@ -10,7 +10,7 @@ import { replayEpisode, type Difference, type ReplaySetting, rescore } from "./r
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { action, alternatives, decision, trajectories } from "../credit/testing.ts";
-import type { Judge } from "../judges/judge.ts";
+import { judgeBy } from "../judges/testing/talk.ts";
 
 const policy = numbersPolicy();
 const team = { ...pair, phases: [["first", "second"]] };
@@ -134,15 +134,9 @@ function cut(episode: Episode): Episode {
 }
 
 /** Scores the first sample of a role 1, the second 0, and fails on the third. */
-const judge: Judge = {
-  judge: async (_, asked) =>
-    asked.map(({ node, action: { id, sample } }) => {
-      const verdict = sample === 2 ? { failure: "no idea" } : { score: 1 - sample };
-      return { node: node.id, action: id, verdict };
-    }),
-  settle: async () => {},
-  close: async () => {},
-};
+const judge = judgeBy(({ action: { sample } }) =>
+  sample === 2 ? { failure: "no idea" } : { score: 1 - sample },
+);
 
 const returns = (credited: Awaited<ReturnType<typeof rescore>>) => credited.map((one) => one.return);
 

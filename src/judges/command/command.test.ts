@@ -4,12 +4,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { RecordedCalls } from "../../calls/recorded.ts";
 import type { RetryOptions } from "../../calls/retry.ts";
-import type { Episode, Verdict } from "../../rollout/episode.ts";
 import { pair } from "../../rollout/testing/numbers.ts";
 import { openRecordedCalls } from "../../runs/recorded-calls.ts";
-import { judgeEpisode } from "../judge-episode.ts";
-import type { Judge } from "../judge.ts";
-import { judgeContext, silent, talk, workshop, type Workshop } from "../testing/talk.ts";
+import {
+  failuresOf,
+  judgeContext,
+  judged,
+  silent,
+  talk,
+  verdictsOf,
+  workshop,
+  type Workshop,
+} from "../testing/talk.ts";
 import { commandJudge, type CommandOptions } from "./command.ts";
 
 const opened: Workshop[] = [];
@@ -27,18 +33,6 @@ const twice: RetryOptions = { ...none, retries: 2 };
 
 function judgeWith(options: CommandOptions, parts: { calls?: RecordedCalls; retries?: RetryOptions } = {}) {
   return commandJudge(options, judgeContext(parts));
-}
-
-async function judged(judge: Judge, episode?: Episode): Promise<Episode> {
-  return judgeEpisode(episode ?? (await talk()), judge, { fills: "missing", as: "team" });
-}
-
-function verdictsOf(episode: Episode): Verdict[] {
-  return episode.nodes.flatMap((node) => node.actions).flatMap(({ verdict }) => verdict ?? []);
-}
-
-function failuresOf(episode: Episode): string[] {
-  return verdictsOf(episode).flatMap((verdict) => ("failure" in verdict ? [verdict.failure] : ["none"]));
 }
 
 /** Judges each action by what it said, in tenths. */
