@@ -136,7 +136,7 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
   });
 
   it("and a hostile one costs little time", async () => {
-    const server = await serving(() => "{".repeat(900_000) + '"'.repeat(10_000));
+    const server = await serving(() => "{".repeat(300_000) + '"'.repeat(10_000));
     expect(failuresOf(await judged(coach(server), await short()))[0]).toContain("has no JSON object");
   });
 
