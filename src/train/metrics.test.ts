@@ -6,6 +6,7 @@ import { credit } from "../credit/credit.ts";
 import { toData } from "../credit/data.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
 import type { Environment } from "../environments/environment.ts";
+import type { Episode } from "../rollout/episode.ts";
 import { faultyEngine, TinyEngine } from "../engines/testing/tiny-engine.ts";
 import type { RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import {
@@ -27,15 +28,15 @@ import { temporaryFolder } from "../models/test-model.ts";
 
 const { at, stopped } = trainings();
 
+const settingOf = (algorithm: Algorithm) => ({ algorithm, isWhole: true, influence: new Map() });
+const playedOf = (episodes: readonly Episode[]) => {
+  return { episodes, kept: episodes, failed: [], waves: 1, tasks: episodes.length, sampledTokens: 0 };
+};
+
 function metricsOf(...groups: readonly (readonly Earning[])[]): RolloutMetrics {
   const episodes = groups.map((actions, task) => decision(task, actions));
-  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: episodes.length, sampledTokens: 0 };
   const algorithm = algorithmFrom("at-grpo");
-  return rolloutMetrics(played, credit(episodes, algorithm), {
-    algorithm,
-    isWhole: true,
-    influence: new Map(),
-  });
+  return rolloutMetrics(playedOf(episodes), credit(episodes, algorithm), settingOf(algorithm));
 }
 
 const [low, high, none] = [action({ team: 0.25 }), action({ team: 0.75 }), action({ reward: null })];
@@ -47,16 +48,17 @@ test("actions without a reward are counted, and are in no mean and no group", ()
   expect(metrics.roles["solver"]?.advantageSpread).toBe(
     metricsOf([low, high]).roles["solver"]?.advantageSpread,
   );
-});
-
-test("missing rewards are not mentioned if there are none", () => {
   expect(metricsOf([low, high])).not.toHaveProperty("unrewarded");
+  const nothing = { team: null, local: null, advantageSpread: 0 };
+  expect(metricsOf([none, none]).roles["solver"]).toMatchObject(nothing);
+  // The samples of one state share their prompt's tokens.
+  expect(metricsOf([low, high], [low, high]).promptTokens).toBe(2 * 2);
 });
 
 test("actions that are left out are counted by reason, and are in no group", () => {
   const lines = [0, 1, 0.5].map((score) => ({ actions: [action()], score }));
   const episodes = [trajectories(0, lines)];
-  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
+  const played = playedOf(episodes);
   const algorithm = algorithmFrom("dr-grpo", { samples: 3, downSample: 2 });
   const credited = credit(episodes, algorithm);
   expect(credited.map(({ leftOut, advantage }) => [leftOut, advantage])).toEqual([
@@ -64,7 +66,7 @@ test("actions that are left out are counted by reason, and are in no group", () 
     [undefined, 0.5],
     ["down-sampled", 0],
   ]);
-  const metrics = rolloutMetrics(played, credited, { algorithm, isWhole: true, influence: new Map() });
+  const metrics = rolloutMetrics(played, credited, settingOf(algorithm));
   expect(metrics).toMatchObject({ leftOut: { "down-sampled": 1 }, groups: 1, flatGroups: 0 });
   expect(metrics).not.toHaveProperty("unrewarded");
   expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);
@@ -73,10 +75,8 @@ test("actions that are left out are counted by reason, and are in no group", () 
 
 test("what a team achieves is what its first trajectory does, if alternatives to it are continued", () => {
   const lines = [1, 0, 0].map((score) => ({ actions: [action()], score }));
-  const episodes = [trajectories(0, lines)];
-  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
-  const success = (algorithm: Algorithm): number =>
-    rolloutMetrics(played, [], { algorithm, isWhole: true, influence: new Map() }).success;
+  const played = playedOf([trajectories(0, lines)]);
+  const success = (algorithm: Algorithm): number => rolloutMetrics(played, [], settingOf(algorithm)).success;
   expect(success(algorithmFrom("c3"))).toBe(1);
   expect(success(algorithmFrom("dr-grpo"))).toBeCloseTo(1 / 3);
 });
@@ -96,18 +96,6 @@ test("of programs, runs without a call are counted, and own rewards that nothing
   expect(unusedRewards(program, [called], outcome)).toEqual({ unusedRewards: 1 });
   expect(unusedRewards(program, [called], algorithmFrom("mas-grpo", { reward: "rewards" }))).toEqual({});
   expect(unusedRewards({} as Environment, [called], outcome)).toEqual({});
-});
-
-test("the mean of a role without any reward is null", () => {
-  expect(metricsOf([none, none]).roles["solver"]).toMatchObject({
-    team: null,
-    local: null,
-    advantageSpread: 0,
-  });
-});
-
-test("the samples of one state share their prompt's tokens", () => {
-  expect(metricsOf([low, high], [low, high]).promptTokens).toBe(2 * 2);
 });
 
 test("rewards of a server whose sum is a score are not outside the range, but a score is", () => {
