@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AlgorithmRow } from "../../../credit/algorithm.ts";
 import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
-import type { EngineCapabilities } from "../../../engines/engine.ts";
-import { engineKinds } from "../../../engines/open.ts";
-import type { Problem, Subject } from "../rule.ts";
+import { shown } from "../../fixtures/catalog.ts";
+import type { Subject } from "../rule.ts";
 import { algorithmProblems, klOptions, type MeasuredShape } from "./algorithm.ts";
-import { unsupported } from "./engine.ts";
 
 const oneByOne: MeasuredShape = { phases: [["scout"], ["planner"]], turns: 2, maxTokens: [16, 24] };
 const atOnce: MeasuredShape = { ...oneByOne, phases: [["scout", "planner"]] };
@@ -13,11 +11,8 @@ const alone: MeasuredShape = { ...oneByOne, phases: [["planner"]] };
 
 const wide = { samples: 65, joint: "cross", handOver: "best" } as const;
 
-const show = (problems: readonly Problem[]): string[] =>
-  problems.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
-
 const problems = (name: string, options: object, team = oneByOne): string[] =>
-  show(algorithmProblems(algorithmFrom(name, { ...options }), team));
+  shown(algorithmProblems(algorithmFrom(name, { ...options }), team));
 
 describe("algorithmProblems", () => {
   it.each([
@@ -104,40 +99,6 @@ describe("algorithmProblems", () => {
   });
 });
 
-describe("what the engine does not support", () => {
-  const poor = {
-    ...engineKinds.local.capabilities({}),
-    critic: false,
-    klInLoss: false,
-    sequenceRatio: false,
-    dualClip: false,
-    entropyInLoss: false,
-  };
-  const unsupportedIn = (name: string, options: object, engine: EngineCapabilities = poor): string[] =>
-    show(unsupported(algorithmFrom(name, { ...options }), engine));
-
-  it.each([
-    ["ppo", {}, /^algorithm.name: ppo needs a critic, .*: rloo and grpo/],
-    ["grpo", { kl: { where: "loss" } }, /^algorithm.kl.where: .* KL in the loss; use `where: reward`$/],
-    ["gspo", {}, /^algorithm.name: .* ratio per sequence; use `name: grpo`/],
-    [
-      "rloo",
-      { entropy: 0.01 },
-      /^algorithm.entropy: the engine does not support an entropy bonus, .*; remove it/,
-    ],
-    ["grpo", { dualClip: 3 }, /^algorithm.dualClip: .*; remove it$/],
-  ])("rejects %s %j, and names what works", (name, options, message) => {
-    expect(unsupportedIn(name, options)).toEqual([expect.stringMatching(message)]);
-  });
-
-  it("names the losses that it has", () => {
-    const noLoss = { ...engineKinds.local.capabilities({}), losses: ["ppo"] as const };
-    expect(unsupportedIn("rloo", {}, noLoss)).toEqual([
-      expect.stringMatching(/no loss `importance_sampling`; it has ppo$/),
-    ]);
-  });
-});
-
 function algorithmNamed(name: string): AlgorithmRow {
   const row = algorithms[name];
   if (row === undefined) throw new Error(`no row ${name}`);
@@ -149,7 +110,7 @@ function klProblems(name: string, kl: object): string[] {
   const row = algorithmNamed(name);
   const algorithm = { name, ...row.options.parse({ kl }) };
   const subject = { recipe: { algorithm }, row } as unknown as Subject;
-  return klOptions(subject).map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
+  return shown(klOptions(subject));
 }
 
 describe("klOptions", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
+import { shown } from "../../fixtures/catalog.ts";
 import type { OptionSetting } from "./idle-options.ts";
 import { optionProblems } from "./idle-options.ts";
 
@@ -19,9 +20,7 @@ function idle(name: string, given: Options, place: Place): string[] {
   if (row === undefined) throw new Error(`no row ${name}`);
   const options = { ...row.options.parse(given) };
   const setting = { algorithm: algorithmFrom(name, given), options, ...twoTurns, ...updates(2, 1), ...place };
-  return optionProblems(row, setting).map(
-    ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
-  );
+  return shown(optionProblems(row, setting));
 }
 
 /** A row with options of which one has no effect in a place, what is said of it, and a change that gives it one. */
