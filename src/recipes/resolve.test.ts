@@ -585,7 +585,7 @@ describe("any override", () => {
         const outcome = await outcomeOf(async () => (await resolve([`${path.join(".")}=${text}`])).recipe);
         expect(outcome instanceof TroupeError || typeof outcome.team.turns === "number").toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

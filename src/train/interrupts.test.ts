@@ -31,7 +31,7 @@ const recipes = {
 };
 
 /** Stops during every call take minutes. */
-const stride = 9;
+const stride = 13;
 
 /** @param last stopped as the engine is called for the last time; absent: never */
 async function trainUntil(kind: keyof typeof recipes, name: string, last?: number) {
