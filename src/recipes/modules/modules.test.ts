@@ -125,136 +125,65 @@ describe("an environment in a module", () => {
 });
 
 describe("a mistake in a module is one message", () => {
-  const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp, string?])[] = [
-    ["no such file", {}, /no file \.\/coins\.ts, relative to .*test #\d+; /],
-    ["a name nearly right", { "coins.ts": coins }, /did you mean coins\.ts\?/, "module: ./cions.ts"],
-    ["no ending", { "coins.ts": coins }, /; did you mean coins\.ts\?/, "module: ./coins"],
-    ["a folder", { "games/index.ts": coins }, /\.\/games is a folder; name a file in it/, "module: ./games"],
+  const named = `export const coins = ${definition}`;
+  const odd = '() => { throw new Error("count is odd"); }';
+  const given = (parse: string) => coins.replace("(given) => given", parse);
+  const nameless = `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`;
+  const incomplete = coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0");
+  const failing = coins.replace(`(${environment})`, "{\n  return missing.length; }");
+  const loading = 'export {};\n  throw new Error("no table");';
+  const importing = { "coins.ts": 'import { x } from "./rules.ts";', "rules.ts": "export {};" };
+  const packaged = (name: string) => ({
+    "node_modules/ours/package.json": `{ "exports": "./${name}", "type": "module" }`,
+    [`node_modules/ours/${name}`]: coins,
+  });
+  const cases: readonly (readonly [says: RegExp, files: Readonly<Record<string, string>>, more?: string])[] =
     [
-      "no ./",
-      { "coins.ts": coins },
-      /no package coins\.ts; write \.\/coins\.ts for the file/,
-      "module: coins.ts",
-    ],
-    [
-      "no package",
-      {},
-      /no package our-games, .*; install it \(`npm install our-games`\)/,
-      "module: our-games",
-    ],
-    [
-      "a package's name nearly right",
-      { "node_modules/@ours/games/index.js": coins },
-      /mean `@ours\/games`/,
-      "module: '@ours/gmaes/coins'",
-    ],
-    ["a part of Node", {}, /fs is neither a file nor an installed package/, "module: fs"],
-    ["a web page", {}, /https:\/\/x\.y\/z\.ts is not a module/, "module: https://x.y/z.ts"],
-    [
-      "not a module",
-      { "coins.yaml": "x: 1" },
-      /not a module; name a file that ends in \.ts/,
-      "module: ./coins.yaml",
-    ],
-    ["a syntax error", { "coins.ts": "\nconst a = = 2;" }, /coins\.ts:2: Expression expected/],
-    [
-      "one of JavaScript",
-      { "coins.js": "const a = = 2;" },
-      /coins\.js:1: Unexpected token '='/,
-      "module: ./coins.js",
-    ],
-    ["an enum", { "coins.ts": "enum A { B }" }, /coins\.ts:1: .*enum.*; Node only strips types/],
-    [
-      "an import that does not exist",
-      { "coins.ts": 'import "./rules.ts"; export {};' },
-      /imports rules\.ts, .*; imports need file ext/,
-    ],
-    [
-      "a package that does not exist",
-      { "coins.ts": 'import "left-pad";' },
-      /coins\.ts imports left-pad, .*; install it/,
-    ],
-    [
-      "an import of what is not exported",
-      { "coins.ts": 'import { x } from "./rules.ts";', "rules.ts": "export {};" },
-      /'\.\/rules\.ts' does not .*'x'/,
-    ],
-    [
-      "an error while it is loaded",
-      { "coins.ts": 'export {};\n  throw new Error("no table");' },
-      /threw "Error: no table" \(coins\.ts:2:9\) while/,
-    ],
-    ["no default export", { "coins.ts": `export const coins = ${definition}` }, /add `export: coins`; it/],
-    ["nothing exported", { "coins.ts": "export {}" }, /no default export; write `export default …`/],
-    [
-      "another export's name",
-      { "coins.ts": `export const coins = ${definition}` },
-      /`cions`; did you mean `coins`/,
-      "module: ./coins.ts\n  export: cions",
-    ],
-    ["something else", { "coins.ts": "export default 3" }, /environment's definition.*, found a number/],
-    [
-      "an environment instead of its definition",
-      { "coins.ts": `export default ${environment}` },
-      /create: \(\) => environment/,
-    ],
-    [
-      "no environment made",
-      {
-        "coins.ts": coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0"),
-      },
-      /`create` returned no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
-    ],
-    [
-      "an error while it is made",
-      { "coins.ts": coins.replace(`(${environment})`, "{\n  return missing.length; }") },
-      /: coins\.ts threw "Refer.* \(coins\.ts:2:3\) while making/,
-    ],
-    [
-      "options that it rejects",
-      { "coins.ts": coins.replace("(given) => given", '() => { throw new Error("count is odd"); }') },
-      /threw "Error: count is odd" \(coins\.ts:1:\d+\)/,
-    ],
-    [
-      "options that a recipe cannot contain",
-      { "coins.ts": coins.replace("(given) => given", "() => ({ since: new Date(0) })") },
-      /object with `since`.*plain data/,
-    ],
-    [
-      "options that are a key of recipes",
-      {
-        "coins.ts": `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`,
-      },
-      /has an option `name`, which is a reserved key; rename it/,
-    ],
-    [
-      "a name beside it",
-      { "coins.ts": coins },
-      /cannot be combined with `name`; remove one/,
-      "module: ./coins.ts\n  name: grid",
-    ],
-    ["neither", {}, /environment\.name: missing; .* or `module`/, "size: 3"],
-    [
-      "TypeScript in a package",
-      {
-        "node_modules/ours/package.json": '{ "exports": "./a.ts", "type": "module" }',
-        "node_modules/ours/a.ts": coins,
-      },
-      /ours is TypeScript inside node_modules, .*; packages must ship JavaScript/,
-      "module: ours",
-    ],
-    [
-      "a path that a package does not export",
-      {
-        "node_modules/ours/package.json": '{ "exports": "./a.js", "type": "module" }',
-        "node_modules/ours/a.js": coins,
-      },
-      /the package does not export ours\/b/,
-      "module: ours/b",
-    ],
-  ];
+      [/no file \.\/coins\.ts, relative to .*test #\d+; /, {}],
+      [/did you mean coins\.ts\?/, { "coins.ts": coins }, "module: ./cions.ts"],
+      [/; did you mean coins\.ts\?/, { "coins.ts": coins }, "module: ./coins"],
+      [/\.\/games is a folder; name a file in it/, { "games/index.ts": coins }, "module: ./games"],
+      [/no package coins\.ts; write \.\/coins\.ts for the file/, { "coins.ts": coins }, "module: coins.ts"],
+      [/no package our-games, .*; install it \(`npm install our-games`\)/, {}, "module: our-games"],
+      [/mean `@ours\/games`/, { "node_modules/@ours/games/index.js": coins }, "module: '@ours/gmaes/coins'"],
+      [/fs is neither a file nor an installed package/, {}, "module: fs"],
+      [/https:\/\/x\.y\/z\.ts is not a module/, {}, "module: https://x.y/z.ts"],
+      [/not a module; name a file that ends in \.ts/, { "coins.yaml": "x: 1" }, "module: ./coins.yaml"],
+      [/coins\.ts:2: Expression expected/, { "coins.ts": "\nconst a = = 2;" }],
+      [/coins\.js:1: Unexpected token '='/, { "coins.js": "const a = = 2;" }, "module: ./coins.js"],
+      [/coins\.ts:1: .*enum.*; Node only strips types/, { "coins.ts": "enum A { B }" }],
+      [/imports rules\.ts, .*; imports need file ext/, { "coins.ts": 'import "./rules.ts"; export {};' }],
+      [/coins\.ts imports left-pad, .*; install it/, { "coins.ts": 'import "left-pad";' }],
+      [/'\.\/rules\.ts' does not .*'x'/, importing],
+      [/threw "Error: no table" \(coins\.ts:2:9\) while/, { "coins.ts": loading }],
+      [/add `export: coins`; it/, { "coins.ts": named }],
+      [/no default export; write `export default …`/, { "coins.ts": "export {}" }],
+      [/`cions`; did you mean `coins`/, { "coins.ts": named }, "module: ./coins.ts\n  export: cions"],
+      [/environment's definition.*, found a number/, { "coins.ts": "export default 3" }],
+      [/create: \(\) => environment/, { "coins.ts": `export default ${environment}` }],
+      [
+        /`create` returned no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
+        { "coins.ts": incomplete },
+      ],
+      [/: coins\.ts threw "Refer.* \(coins\.ts:2:3\) while making/, { "coins.ts": failing }],
+      [/threw "Error: count is odd" \(coins\.ts:1:\d+\)/, { "coins.ts": given(odd) }],
+      [/object with `since`.*plain data/, { "coins.ts": given("() => ({ since: new Date(0) })") }],
+      [/has an option `name`, which is a reserved key; rename it/, { "coins.ts": nameless }],
+      [
+        /cannot be combined with `name`; remove one/,
+        { "coins.ts": coins },
+        "module: ./coins.ts\n  name: grid",
+      ],
+      [/environment\.name: missing; .* or `module`/, {}, "size: 3"],
+      [
+        /ours is TypeScript inside node_modules, .*; packages must ship JavaScript/,
+        packaged("a.ts"),
+        "module: ours",
+      ],
+      [/the package does not export ours\/b/, packaged("a.js"), "module: ours/b"],
+    ];
 
-  it.each(cases)("%s", async (_, files, message, more = "module: ./coins.ts") => {
+  it.each(cases)("%s", async (message, files, more = "module: ./coins.ts") => {
     for (const [name, text] of Object.entries(files)) write(name, text);
     const said = await rejection(recipe(more));
     expect(said).toMatch(message);
