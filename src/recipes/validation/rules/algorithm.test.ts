@@ -9,6 +9,7 @@ const oneByOne: MeasuredShape = { phases: [["scout"], ["planner"]], turns: 2, ma
 const atOnce: MeasuredShape = { ...oneByOne, phases: [["scout", "planner"]] };
 const alone: MeasuredShape = { ...oneByOne, phases: [["planner"]] };
 
+const overlong = (length: number, buffer: number) => ({ overlong: { length, buffer } });
 const wide = { samples: 65, joint: "cross", handOver: "best" } as const;
 
 const problems = (name: string, options: object, team = oneByOne): string[] =>
@@ -27,59 +28,30 @@ describe("algorithmProblems", () => {
     ["maac", {}, oneByOne],
     ["iac", {}, alone],
     ["ppo", { critic: "central" }, oneByOne],
-    ["grpo", { overlong: { length: 20, buffer: 4 } }, oneByOne],
+    ["grpo", overlong(20, 4), oneByOne],
   ] as const)("accepts %s %j", (name, options, team) => {
     expect(problems(name, options, team)).toEqual([]);
   });
 
+  const fourTurns = { ...oneByOne, turns: 4 };
   it.each([
-    [
-      "magrpo",
-      { samples: 2, joint: "cross" },
-      oneByOne,
-      "joint: .* no phase has two roles; .*`joint: aligned`",
-    ],
+    ["magrpo", { samples: 2, joint: "cross" }, oneByOne, "joint: .* no phase has two roles; use `joint: al"],
     ["maac", {}, alone, "name: .* the team has one role; use `iac`"],
     ["magrpo", { turnWeights: [1.2, 0.8] }, { ...atOnce, turns: 3 }, "turnWeights: 2 .* 3 turns; give 3 num"],
     ["magrpo", { samples: 2, turnWeights: [0, 0] }, atOnce, "turnWeights: .* no turn trains anything; "],
-    [
-      "magrpo",
-      { samples: 8 },
-      { ...oneByOne, turns: 4 },
-      "samples: .* at most 2 samples, `handOver: best` or",
-    ],
+    ["magrpo", { samples: 8 }, fourTurns, "samples: .* at most 2 samples, `handOver: best` or"],
     ["magrpo", wide, { ...atOnce, turns: 1 }, "samples: with 65 .* at most 64 samples, or `joint: aligned`"],
-    [
-      "c3",
-      { samples: 8, continued: "tree" },
-      { ...oneByOne, turns: 4 },
-      "samples: .* 2 samples, `continued: once`",
-    ],
-    [
-      "mas-grpo",
-      { samples: 4, downSample: 4 },
-      oneByOne,
-      "downSample: it keeps 4 .* has at most 4; use fewer",
-    ],
+    ["c3", { samples: 8, continued: "tree" }, fourTurns, "samples: .* 2 samples, `continued: once`"],
+    ["mas-grpo", { samples: 4, downSample: 4 }, oneByOne, "downSample: it keeps 4 .* at most 4; use fewer"],
     [
       "at-grpo",
       { samples: 1e12 },
       oneByOne,
-      "samples: with 1000000000000 .*4096 .* use at most 1024 samples, or",
+      "samples: with 1000000000000 .*4096 .* at most 1024 samples, or",
     ],
     ["mareinforce", { samples: 1, dynamicSampling: true }, oneByOne, "dynamicSampling: .* compares: magrpo"],
-    [
-      "grpo",
-      { overlong: { length: 4, buffer: 8 } },
-      oneByOne,
-      "overlong.buffer: .* 8 .* `length`, 4; use at most 4",
-    ],
-    [
-      "grpo",
-      { overlong: { length: 100, buffer: 20 } },
-      oneByOne,
-      "overlong: .* above 80 .* 24; use .* at most 24",
-    ],
+    ["grpo", overlong(4, 8), oneByOne, "overlong.buffer: .* 8 .* `length`, 4; use at most 4"],
+    ["grpo", overlong(100, 20), oneByOne, "overlong: .* above 80 .* 24; use .* at most 24"],
   ] as const)("rejects %s %j", (name, options, team, message) => {
     const found = problems(name, options, team);
     expect(found).toEqual([expect.stringMatching(`^algorithm\\.${message}`)]);
