@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
 import type { Algorithm, CreditedAction } from "./algorithm.ts";
@@ -6,25 +5,10 @@ import { algorithmFrom } from "./algorithms.ts";
 import { credit } from "./credit.ts";
 import { toData, whyUntrained } from "./data.ts";
 import { placedActions } from "./places.ts";
-import { action, type ActionSketch, decision, trajectories } from "./testing.ts";
+import { action, type ActionSketch, decision, distance, trajectories } from "./testing.ts";
 
 const advantagesOf = (credited: readonly CreditedAction[]): number[] =>
   credited.map(({ advantage }) => advantage);
-
-const creditOf = (name: string, scores: readonly number[]): number[] => {
-  const episode =
-    name === "grpo"
-      ? trajectories(
-          0,
-          scores.map((score) => ({ actions: [action()], score })),
-        )
-      : decision(
-          0,
-          scores.map((team) => action({ team })),
-        );
-  return advantagesOf(credit([episode], algorithmFrom(name)));
-};
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 describe("at-grpo on single decisions", () => {
   const algorithm = algorithmFrom("at-grpo");
@@ -59,18 +43,14 @@ describe("GRPO", () => {
     // Scores 0 and 1, mean .5, std √.5; the first trajectory counts once despite its three actions.
     const size = 0.5 / (Math.SQRT1_2 + 1e-6);
     const expected = [-size, -size, -size, size];
-    advantagesOf(credit([episode], algorithmFrom("grpo"))).forEach((value, index) => {
-      expect(value).toBeCloseTo(expected[index] ?? Number.NaN, 12);
-    });
+    expect(distance(advantagesOf(credit([episode], algorithmFrom("grpo"))), expected)).toBeLessThan(1e-12);
   });
 
   it("without standardising is Dr. GRPO's difference from the mean", () => {
     const lines = [0, 0.25, 1].map((score) => ({ actions: [action()], score }));
     const plain = algorithmFrom("grpo", { standardise: false });
     const expected = [-5 / 12, -2 / 12, 7 / 12];
-    advantagesOf(credit([trajectories(0, lines)], plain)).forEach((value, index) => {
-      expect(value).toBeCloseTo(expected[index] ?? Number.NaN, 12);
-    });
+    expect(distance(advantagesOf(credit([trajectories(0, lines)], plain)), expected)).toBeLessThan(1e-12);
   });
 
   it("rejects a tree with truncated trajectories", () => {
@@ -100,62 +80,6 @@ describe("REINFORCE", () => {
       { actions: [action()], score: 1 },
     ]);
     expect(advantagesOf(credit([episode], algorithmFrom("reinforce")))).toEqual([0.25, 0.25, 1]);
-  });
-});
-
-describe("properties of a group with a mean baseline", () => {
-  const rewards = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 2, maxLength: 12 });
-  const names = fc.constantFrom("at-grpo", "grpo");
-  it("sums to zero", () => {
-    fc.assert(
-      fc.property(names, rewards, (name, scores) => {
-        expect(Math.abs(sum(creditOf(name, scores)))).toBeLessThan(1e-9);
-      }),
-    );
-  });
-
-  it("is invariant under adding a constant to every reward", () => {
-    fc.assert(
-      fc.property(names, rewards, fc.integer({ min: -500, max: 500 }), (name, scores, shift) => {
-        const shifted = creditOf(
-          name,
-          scores.map((score) => score + shift),
-        );
-        creditOf(name, scores).forEach((value, index) => {
-          expect(shifted[index]).toBeCloseTo(value, 9);
-        });
-      }),
-    );
-  });
-
-  it("is equivariant under permutation of the samples", () => {
-    fc.assert(
-      fc.property(names, rewards, fc.nat(), (name, scores, by) => {
-        const turn = by % scores.length;
-        const rotate = (values: readonly number[]): number[] => [
-          ...values.slice(turn),
-          ...values.slice(0, turn),
-        ];
-        const rotated = creditOf(name, rotate(scores));
-        rotate(creditOf(name, scores)).forEach((value, index) => {
-          expect(rotated[index]).toBeCloseTo(value, 9);
-        });
-      }),
-    );
-  });
-
-  it("orders actions as their rewards do", () => {
-    fc.assert(
-      fc.property(names, rewards, (name, scores) => {
-        const given = creditOf(name, scores);
-        const signs = scores.flatMap((score, a) =>
-          scores.map((other, b) => [score - other, (given[a] ?? 0) - (given[b] ?? 0)]),
-        );
-        expect(signs.every(([reward = 0, advantage = 0]) => Math.sign(reward) === Math.sign(advantage))).toBe(
-          true,
-        );
-      }),
-    );
   });
 });
 
@@ -210,11 +134,7 @@ describe("toData", () => {
     }).map(({ continuations }) => continuations[0]);
     // Six tokens; the weights are 1/2, 1, and 5 truncated to 2.
     expect(corrected?.logprobs).toBe(now);
-    expect([...(corrected?.advantages ?? [])].map((one) => one.toFixed(6))).toEqual([
-      "0.250000",
-      "0.500000",
-      "1.000000",
-    ]);
+    expect(distance(corrected?.advantages ?? [], [0.25, 0.5, 1])).toBeLessThan(1e-6);
     expect(own?.logprobs).toEqual(three.logprobs);
     expect([...(own?.advantages ?? [])]).toEqual([1, 1, 1]);
   });
@@ -246,14 +166,9 @@ describe("toData", () => {
       ["other", [1, 2], 1],
       ["solver", [12], 1],
     ]);
-    expect(data[0]?.continuations.map(({ tokens }) => [...tokens])).toEqual([
-      [3, 4],
-      [9, 9],
-    ]);
-    expect(data[0]?.continuations.map(({ logprobs }) => logprobs)).toEqual([
-      Float32Array.of(-1, -2),
-      Float32Array.of(-1, -2),
-    ]);
+    const [one, other] = data[0]?.continuations ?? [];
+    expect([one?.tokens, other?.tokens]).toEqual([Int32Array.of(3, 4), Int32Array.of(9, 9)]);
+    expect([one?.logprobs, other?.logprobs]).toEqual(Array(2).fill(Float32Array.of(-1, -2)));
   });
 
   it("token-mean: every token of the policy's batch weighs the same", () => {

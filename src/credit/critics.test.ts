@@ -19,40 +19,26 @@ describe("a critic per role", () => {
   const queries = valueQueries([episode], ppo);
 
   it("is asked for the value before every token, one prompt at a time, without frozen roles", () => {
-    expect(
-      queries.data.map(({ policy, prompt, continuations }) => [
-        policy,
-        [...prompt],
-        continuations.map(({ tokens }) => [...tokens]),
-      ]),
-    ).toEqual([
-      [
-        "critic-a",
-        [1, 2],
-        [
-          [3, 4],
-          [5, 6, 7],
-        ],
-      ],
-      ["critic-c", [9], [[3, 4]]],
-    ]);
+    const asked = queries.data.map(
+      ({ policy, prompt, continuations }) =>
+        `${policy} ${prompt.join()} ${continuations.map(({ tokens }) => tokens.join()).join(" ")}`,
+    );
+    expect(asked).toEqual(["critic-a 1,2 3,4 5,6,7", "critic-c 9 3,4"]);
   });
 
   it("assigns each action its values, and is trained on the targets from credit", () => {
     const given = [Float32Array.of(0.5, 0.5), Float32Array.of(0, 0, 0), Float32Array.of(0.25, 0)];
     const signals = { values: queries.read(given) };
     const credited = credit([episode], ppo, signals);
-    expect(credited.map(({ advantages }) => [...advantages])).toEqual([
-      [0.5, 0.5],
-      [0, 0],
-      [0.5, 0.5, 0.5],
-      [0.25, 0.5],
+    expect(credited.map(({ advantages }) => advantages.join(" "))).toEqual([
+      "0.5 0.5",
+      "0 0",
+      "0.5 0.5 0.5",
+      "0.25 0.5",
     ]);
     const data = criticData(credited, ppo, signals);
-    expect(data.map(({ policy, prompt }) => [policy, [...prompt]])).toEqual([
-      ["critic-a", [1, 2]],
-      ["critic-c", [9]],
-    ]);
+    const prompts = data.map(({ policy, prompt }) => `${policy} ${prompt.join()}`);
+    expect(prompts).toEqual(["critic-a 1,2", "critic-c 9"]);
     // λ = 1: the score itself; five values of a weigh 1/5 each, two of c 1/2
     expect(data[0]?.continuations).toEqual([
       {
@@ -76,20 +62,12 @@ describe("a critic per role", () => {
 describe("a central critic", () => {
   const maac = algorithmFrom("maac", { reward: "action", whiten: false });
   const both = { turn: 0, phase: 0, frozen: false, local: 0, logprobs: [-1, -1], sample: 0 };
-  const sketch: TreeSketch = {
-    children: [
-      {
-        actions: [
-          { ...both, role: "left", team: 0 },
-          { ...both, role: "right", team: 1 },
-        ],
-        children: [],
-        kept: true,
-        score: 1,
-      },
-    ],
-  };
-  const { episode } = episodeFrom(0, sketch);
+  const [left, right] = [
+    { ...both, role: "left", team: 0 },
+    { ...both, role: "right", team: 1 },
+  ];
+  const child: TreeSketch = { actions: [left, right], children: [], kept: true, score: 1 };
+  const { episode } = episodeFrom(0, { children: [child] });
   const queries = valueQueries([episode], maac);
 
   it("sees the prompts of all roles of the phase, and is asked for one value", () => {
@@ -104,15 +82,11 @@ describe("a central critic", () => {
   it("gives both roles joint reward minus value, with the joint reward as target", () => {
     const signals = { values: queries.read([Float32Array.of(0.25), Float32Array.of(0.25)]) };
     const credited = credit([episode], maac, signals);
-    expect(credited.map(({ advantages }) => [...advantages])).toEqual([
-      [0.25, 0.25],
-      [0.25, 0.25],
-    ]);
+    expect(credited.map(({ advantages }) => advantages.join(" "))).toEqual(Array(2).fill("0.25 0.25"));
     const [datum] = criticData(credited, maac, signals);
-    expect(datum?.continuations.map(({ targets, weights }) => [targets, weights])).toEqual([
-      [Float32Array.of(0.5), Float32Array.of(0.5)],
-      [Float32Array.of(0.5), Float32Array.of(0.5)],
-    ]);
+    const half = Float32Array.of(0.5);
+    const trained = datum?.continuations.map(({ targets, weights }) => [targets, weights]);
+    expect(trained).toEqual(Array(2).fill([half, half]));
     expect(maac.critic && criticLoss(maac.critic)).toEqual({ type: "value" });
     expect(maac.critic && criticName("left", maac.critic)).toBe("critic");
   });

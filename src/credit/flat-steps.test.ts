@@ -109,21 +109,16 @@ describe("a column that is wrong", () => {
       sampleKey: ({ node }: { readonly node: { readonly id: string } }) => node.id,
     };
     expect(() => advantagesOf({ ...algorithm, grouping }, [1, 0], [0, 0])).toThrow(
-      /mine is wrong: `grouping\.sampleKey` gives "0" to actions of the tasks \S+ and \S+ in the group "solver".*make `episode\.id`/,
+      /`grouping\.sampleKey` gives "0" to actions of the tasks \S+ and \S+ in the group "solver"/,
     );
-    expect(() =>
-      advantagesOf({ ...algorithm, grouping: { ...grouping, sampleKey: () => "all" } }, [1, 0]),
-    ).toThrow(
-      /gives "all" to actions of the task \S+ with the returns 1 and 0, but actions of a sample share one return/,
+    const all = { ...grouping, sampleKey: () => "all" };
+    expect(() => advantagesOf({ ...algorithm, grouping: all }, [1, 0])).toThrow(
+      /gives "all" to actions of the task \S+ with the returns 1 and 0/,
     );
   });
 
   it.each([
-    [
-      "a return that is not a number",
-      { returns: () => Number.NaN },
-      /the return of an action of role solver .* is NaN/,
-    ],
+    ["a return", { returns: () => Number.NaN }, /the return of an action of role solver .* is NaN/],
     ["an infinite return", { returns: () => Infinity }, /is Infinity, although no reward is missing/],
     ["a baseline", { baseline: () => [Number.NaN] }, /the returns \[1, 0\] have the baselines \[NaN\]/],
     ["a scale of 0", { scale: () => 0 }, /the scale 0, which must be finite, the scale above 0/],

@@ -60,6 +60,9 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
   });
 });
 
+/** Returns and advantages, action by action. */
+const shown = (credited: readonly (readonly (number | null)[])[]) =>
+  credited.map((one) => one.join(" ")).join(", ");
 const said = (role: string, turn: number, team: number) => action({ role, policy: role, turn, team });
 
 describe("whole trajectories compared turn by turn", () => {
@@ -87,24 +90,9 @@ describe("whole trajectories compared turn by turn", () => {
 
   it("credits each role with the mean reward of its round and of later ones, minus the mean of the samples", () => {
     // Rounds earn .375 and .5, .125 and .375. R_0 = .375 + .5·.5 and .125 + .5·.375; their mean is .46875.
-    const [first, second] = [
-      [0.625, 0.15625],
-      [0.5, 0.0625],
-    ];
-    const [other, last] = [
-      [0.3125, -0.15625],
-      [0.375, -0.0625],
-    ];
-    expect(creditOf("magrpo", { reward: "action", discount: 0.5 })).toEqual([
-      first,
-      first,
-      second,
-      second,
-      other,
-      other,
-      last,
-      last,
-    ]);
+    const expected = "0.625 0.15625, 0.625 0.15625, 0.5 0.0625, 0.5 0.0625, ";
+    const other = "0.3125 -0.15625, 0.3125 -0.15625, 0.375 -0.0625, 0.375 -0.0625";
+    expect(shown(creditOf("magrpo", { reward: "action", discount: 0.5 }))).toBe(expected + other);
     expect(creditOf("marloo", { reward: "action", discount: 0.5 })[0]).toEqual([0.625, 0.3125]);
     expect(creditOf("maremax", { reward: "action", discount: 0.5 }).slice(3, 5)).toEqual([
       [0.5, 0],
@@ -114,24 +102,9 @@ describe("whole trajectories compared turn by turn", () => {
 
   it("by default with the change of the score", () => {
     // The score changes in the second round only: R_0 = .5·1 and .5·.25.
-    const [first, second] = [
-      [0.5, 0.1875],
-      [1, 0.375],
-    ];
-    const [other, last] = [
-      [0.125, -0.1875],
-      [0.25, -0.375],
-    ];
-    expect(creditOf("magrpo", { discount: 0.5 })).toEqual([
-      first,
-      first,
-      second,
-      second,
-      other,
-      other,
-      last,
-      last,
-    ]);
+    const expected = "0.5 0.1875, 0.5 0.1875, 1 0.375, 1 0.375, ";
+    const other = "0.125 -0.1875, 0.125 -0.1875, 0.25 -0.375, 0.25 -0.375";
+    expect(shown(creditOf("magrpo", { discount: 0.5 }))).toBe(expected + other);
   });
 });
 

@@ -7,19 +7,6 @@ import { expand } from "./grid.ts";
 import { loadExperiment } from "./load.ts";
 import { shippedExperiments } from "./shipped.ts";
 
-/** The trained rows of an experiment; of rows that compute the same, the first. */
-async function trainedRows(file: string): Promise<TrainingCell[]> {
-  const { cells, places } = await expand(loadExperiment(file), [1]);
-  const rows = new Set(places.map(({ row }) => row));
-  return cells.filter((cell) => cell.kind === "train" && rows.has(cell.row)) as TrainingCell[];
-}
-
-/** `EXPERIMENT/COLUMN-ROW`, or `EXPERIMENT/ROW` if there is one column. */
-function recipeOf(experiment: string, { column, row }: TrainingCell): string {
-  const { columns } = loadExperiment(shippedExperiments()[experiment] ?? "").definition;
-  return `${experiment}/${Object.keys(columns).length === 1 ? row : `${column}-${row}`}`;
-}
-
 /** What reinforcement computes: without texts, its start, and the teams evaluated before it. */
 function reinforcement({
   environment,
@@ -38,27 +25,32 @@ function reinforcement({
 const experiments = Object.entries(shippedExperiments()).filter(
   ([, file]) => loadExperiment(file).definition.requires.length === 0,
 );
-const rowsOf = experiments.map(async ([experiment, file]) =>
-  (await trainedRows(file)).map((cell) => ({ name: recipeOf(experiment, cell), cell })),
+const grids = await Promise.all(
+  experiments.map(async ([name, file]) => ({ name, ...(await expand(loadExperiment(file), [1])) })),
 );
-const rows = (await Promise.all(rowsOf)).flat();
+
+/** Trained rows, of those that compute the same the first: `EXPERIMENT/COLUMN-ROW`, or `EXPERIMENT/ROW` with one column. */
+const rows = grids.flatMap(({ name, cells, places }) => {
+  const shown = new Set(places.map(({ row }) => row));
+  const isAlone = new Set(places.map(({ column }) => column)).size === 1;
+  const trained = cells.filter((cell) => cell.kind === "train" && shown.has(cell.row)) as TrainingCell[];
+  return trained.map((cell) => {
+    return { name: `${name}/${isAlone ? cell.row : `${cell.column}-${cell.row}`}`, cell };
+  });
+});
 
 /** For `at-grpo-table`, by the name of the column's recipe: the rows that are read from a warm start's own table. */
 const untrained = Map.groupBy(
-  (await expand(loadExperiment(shippedExperiments()["at-grpo-table"] ?? ""), [1])).places.flatMap(
-    ({ cell }) => (cell.kind === "evaluate" ? [cell] : []),
-  ),
+  grids
+    .filter(({ name }) => name === "at-grpo-table")
+    .flatMap(({ places }) => places.flatMap(({ cell }) => (cell.kind === "evaluate" ? [cell] : []))),
   ({ column }) => `at-grpo-table/${column}-untrained`,
 );
 
 describe("a row of an included experiment as a recipe", () => {
-  it.each(rows)("$name trains like the row", async ({ name, cell }) => {
+  it.each(rows)("$name trains like the row, and from its warm start", async ({ name, cell }) => {
     const { recipe } = await resolveRecipe(shippedRecipes()[name] ?? name);
     expect(reinforcement(recipe)).toEqual(reinforcement(cell.recipe));
-  });
-
-  it.each(rows)("$name has the warm start that the row starts from", async ({ name, cell }) => {
-    const { recipe } = await resolveRecipe(shippedRecipes()[name] ?? name);
     const before = cell.from?.recipe.policies ?? {};
     const parted = Object.keys(recipe.policies).length > Object.keys(before).length;
     expect(recipe.warmStart).toEqual({

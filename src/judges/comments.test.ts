@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeEpisode } from "./judge-episode.ts";
-import type { Judge } from "./judge.ts";
-import { silent, talk } from "./testing/talk.ts";
+import { judgeBy, judged, silent, talk } from "./testing/talk.ts";
 import { withComments } from "../rollout/comments.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { nodeOf } from "../rollout/navigate.ts";
@@ -11,26 +9,18 @@ import { numbersPolicy, pair, roleFor } from "../rollout/testing/numbers.ts";
 const { tokenizer } = numbersPolicy();
 
 /** Repeats the number in words of the small vocabulary; fails on `0`. */
-const repeating: Judge = {
-  judge: async (_, asked) =>
-    asked.map(({ node, action }) => ({
-      node: node.id,
-      action: action.id,
-      verdict:
-        action.reply.text === "0"
-          ? { failure: "no idea" }
-          : { score: 0.5, explanation: `rather say ${action.reply.text} unheard` },
-    })),
-  settle: async () => {},
-  close: async () => {},
-};
-const judge = (episode: Episode) => judgeEpisode(episode, repeating, { fills: "missing", as: "team" });
+const repeating = judgeBy(({ action: { reply } }) =>
+  reply.text === "0"
+    ? { failure: "no idea" }
+    : { score: 0.5, explanation: `rather say ${reply.text} unheard` },
+);
+const talkative = judgeBy(() => ({ score: 1, explanation: "say ".repeat(40) }));
 const lines = { branch: { root: 3, inner: 1 }, keep: "all" } as const;
 /** The k-th trajectory starts with k; then everybody says 2. */
 const script: Script = (_, index, prompt) => (/\d/.test(prompt) ? "2" : String(index));
 const commented = {
   environment: silent(),
-  judge,
+  judge: (episode: Episode) => judged(repeating, episode),
   judgeMoment: "action",
   comments: true,
   scheme: lines,
@@ -68,39 +58,20 @@ describe("comments", () => {
   });
 
   it("are left out if they leave too few tokens for the action", async () => {
-    const long: Judge = {
-      ...repeating,
-      judge: async (_, asked) =>
-        asked.map(({ node, action }) => ({
-          node: node.id,
-          action: action.id,
-          verdict: { score: 1, explanation: "say ".repeat(40) },
-        })),
-    };
-    const episode = await talk({
-      ...commented,
-      judge: (given) => judgeEpisode(given, long, { fills: "missing", as: "team" }),
-    });
-    expect(promptOf(episode, "1/second/0")).toBe(
-      promptOf(await talk({ scheme: lines, script }), "1/second/0"),
-    );
+    const episode = await talk({ ...commented, judge: (given) => judged(talkative, given) });
+    const uncommented = await talk({ scheme: lines, script });
+    expect(promptOf(episode, "1/second/0")).toBe(promptOf(uncommented, "1/second/0"));
   });
 
   it("extend the last message of the user, or follow another one", () => {
     const comments = [{ role: "first", text: "say 4" }];
-    const added = "say 4";
-    expect(withComments("see", comments, tokenizer)).toBe(`see\n\n${added}`);
+    expect(withComments("see", comments, tokenizer)).toBe("see\n\nsay 4");
     const user = { role: "user", content: "see" } as const;
     const tool = { role: "tool", content: "7" } as const;
-    expect(withComments([tool, user], comments, tokenizer)).toEqual([
-      tool,
-      { role: "user", content: `see\n\n${added}` },
-    ]);
-    expect(withComments([user, tool], comments, tokenizer)).toEqual([
-      user,
-      tool,
-      { role: "user", content: added },
-    ]);
+    const extended = { role: "user", content: "see\n\nsay 4" };
+    expect(withComments([tool, user], comments, tokenizer)).toEqual([tool, extended]);
+    const another = { role: "user", content: "say 4" };
+    expect(withComments([user, tool], comments, tokenizer)).toEqual([user, tool, another]);
     expect(withComments("see", [], tokenizer)).toBe("see");
   });
 });

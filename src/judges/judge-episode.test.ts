@@ -7,30 +7,26 @@ import { pathTo, nodeOf, type Occurrence } from "../rollout/navigate.ts";
 import { numbers, pair } from "../rollout/testing/numbers.ts";
 import type { Judge, JudgeUse } from "./judge.ts";
 import { judgeEpisode, withoutVerdicts } from "./judge-episode.ts";
-import { silent, talk } from "./testing/talk.ts";
+import { judgeBy, silent, talk } from "./testing/talk.ts";
 
-interface ListeningJudge extends Judge {
-  /** Node and action of each question, call by call. */
-  readonly calls: string[][];
-}
-
-function judgeBy(verdict: (asked: Occurrence) => Verdict): ListeningJudge {
+/** Notes node and action of each question, call by call. */
+function listening(verdict: (asked: Occurrence) => Verdict): Judge & { readonly calls: string[][] } {
   const calls: string[][] = [];
+  const { judge, ...rest } = judgeBy(verdict);
   return {
+    ...rest,
     calls,
-    judge: async (_, asked) => {
+    judge: (episode, asked) => {
       calls.push(asked.map(({ node, action }) => `${node.id} ${action.role}`));
-      return asked.map((one) => ({ node: one.node.id, action: one.action.id, verdict: verdict(one) }));
+      return judge(episode, asked);
     },
-    settle: async () => {},
-    close: async () => {},
   };
 }
 
-/** The score is a tenth of the number said. */
-const tenths = judgeBy.bind(null, ({ action }) => ({ score: Number(action.reply.text) / 10 }));
+const tenths = () => listening(({ action }) => ({ score: Number(action.reply.text) / 10 }));
 /** Judges actions highly that the environment rewards little. */
-const contrary = judgeBy.bind(null, ({ action }) => ({ score: 1 - Number(action.reply.text) / 10 }));
+const contrary = () => listening(({ action }) => ({ score: 1 - Number(action.reply.text) / 10 }));
+const judging = (judge: Judge["judge"]): Judge => ({ ...tenths(), judge });
 const asking = (judge: Judge, use: JudgeUse) => (episode: Episode) => judgeEpisode(episode, judge, use);
 const missing: JudgeUse = { fills: "missing", as: "team" };
 const edgesOf = ({ nodes }: Episode) => nodes.flatMap((node) => node.actions);
@@ -71,20 +67,13 @@ describe("a verdict", () => {
     ["fails", judgeBy(() => ({ failure: "no idea" })), "no idea"],
     ["is above 1", judgeBy(() => ({ score: 1.5 })), "the score 1.5 is not between 0 and 1"],
     ["is not a number", judgeBy(() => ({ score: Number.NaN })), "the score NaN is not between 0 and 1"],
-    ["is missing", { ...judgeBy(() => ({ score: 1 })), judge: async () => [] }, "the judge gave no verdict"],
+    ["is missing", judging(async () => []), "the judge gave no verdict"],
     [
       "is for something else",
-      {
-        ...judgeBy(() => ({ score: 1 })),
-        judge: async () => [{ node: "0", action: "x", verdict: { score: 1 } }],
-      },
+      judging(async () => [{ node: "0", action: "x", verdict: { score: 1 } }]),
       "the judge gave no verdict",
     ],
-    [
-      "is not available",
-      { ...judgeBy(() => ({ score: 1 })), judge: () => Promise.reject(new ServiceError("nobody there")) },
-      "nobody there",
-    ],
+    ["is not available", judging(() => Promise.reject(new ServiceError("nobody there"))), "nobody there"],
   ])("that %s leaves the action without a reward", async (_, judge, failure) => {
     const episode = await talk({ environment: silent(["first"]) });
     const judged = await judgeEpisode(episode, judge, { ...missing, fills: "all" });
@@ -96,7 +85,7 @@ describe("a verdict", () => {
   });
 
   it("that is cancelled is not a failure", async () => {
-    const judge = { ...tenths(), judge: () => Promise.reject(new TroupeError("cancelled", "stop")) };
+    const judge = judging(() => Promise.reject(new TroupeError("cancelled", "stop")));
     await expect(judgeEpisode(await talk(), judge, missing)).rejects.toMatchObject({ code: "cancelled" });
   });
 });

@@ -5,19 +5,8 @@ import { pair } from "../rollout/testing/numbers.ts";
 import { judgeEpisode } from "./judge-episode.ts";
 import type { Judge, JudgeUse } from "./judge.ts";
 import { mixedRewards, outcomesOf } from "./rewards.ts";
-import { talk } from "./testing/talk.ts";
+import { talk, tenths } from "./testing/talk.ts";
 
-/** The score is a tenth of the number said. */
-const tenths: Judge = {
-  judge: async (_, asked) =>
-    asked.map(({ node, action }) => ({
-      node: node.id,
-      action: action.id,
-      verdict: { score: Number(action.reply.text) / 10 },
-    })),
-  settle: async () => {},
-  close: async () => {},
-};
 const use: JudgeUse = { fills: "all", as: "team" };
 const ownTeam = { ...pair, phases: [["first"]] };
 

@@ -11,6 +11,11 @@ const recipes = shippedRecipes();
 describe("docs/algorithms.md", () => {
   const lines = (page.match(/^algorithm: .*$/gm) ?? []).map((line) => [line] as const);
 
+  it("has a recipe line for every row", () => {
+    const named = lines.map(([line]) => (parse(line) as { algorithm: { name: string } }).algorithm.name);
+    expect(new Set(named)).toEqual(new Set(Object.keys(algorithms)));
+  });
+
   it.each(lines)("%s works as an override of its row's recipe", async (line) => {
     const { algorithm } = parse(line) as { algorithm: { name: string } };
     const file = recipes[`algorithms/${algorithm.name}`] ?? "";

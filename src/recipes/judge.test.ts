@@ -111,29 +111,14 @@ describe("a recipe's judge", () => {
     ["{ name: command, run: [] }", /^judge\.run/],
     ["{ name: command, run: [node, judge.ts], fill: all }", /^judge\.fill: .*; did you mean `?fills/],
     ["{ name: command, run: [node, judge.ts], as: both }", /^judge\.as: expected one of team, local/],
-    [
-      "{ name: command, run: [node, judge.ts], env: [A=1] }",
-      /^judge\.env\.0: expected the name of an environment/,
-    ],
-    [
-      "{ name: command, run: [node, judge.ts], timeoutSeconds: 0 }",
-      /^judge\.timeoutSeconds: expected a number, above 0 and/,
-    ],
-    [
-      "{ name: command, run: [no-such-program] }",
-      /^judge\.run: there is no program `no-such-program` on PATH; /,
-    ],
+    ["{ name: command, run: [node, judge.ts], env: [A=1] }", /^judge\.env\.0: expected the name of an/],
+    ["{ name: command, run: [node, judge.ts], timeoutSeconds: 0 }", /^judge\.timeoutSeconds: .* above 0/],
+    ["{ name: command, run: [no-such-program] }", /^judge\.run: .*`no-such-program` on PATH; /],
     ["{ name: command, run: [./none.sh] }", /^judge\.run: there is no program `\.\/none\.sh` seen from /],
     ["{ name: command, run: [./judge.ts] }", /^judge\.run: there is no program `\.\/judge\.ts` seen from /],
     ["{ name: command, run: [node, none.ts] }", /^judge\.run: there is no file none\.ts in /],
-    [
-      "{ name: coach, provider: google, model: m, truth: { nobody: visible } }",
-      /^judge\.truth: there is no role nobody; name roles of the team: /,
-    ],
-    [
-      "{ name: coach, provider: google, model: m, budget: { dollars: 1 } }",
-      /^judge\.price: the price of m is not known/,
-    ],
+    ["{ name: coach, provider: google, model: m, truth: { nobody: visible } }", /^judge\.truth: .*nobody; /],
+    ["{ name: coach, provider: google, model: m, budget: { dollars: 1 } }", /^judge\.price: the price of m /],
     ["{ name: command, run: [node], directory: none }", /^judge\.directory: .*none is not a folder; /],
   ])("is rejected: %s", async (judge, expected) => {
     expect(await mistakes(judge)).toEqual([expect.stringMatching(expected)]);
@@ -154,24 +139,12 @@ describe("when a judge is asked", () => {
   const reinforce = ["algorithm=null", "algorithm={name: reinforce, reward: action}"];
 
   it.each([
-    [
-      "when: episode",
-      [],
-      /^judge\.when: at-grpo chooses among actions by their rewards before the episode ends; /,
-    ],
+    ["when: episode", [], /^judge\.when: at-grpo chooses .* before the episode ends; /],
     ["when: episode, comments: true", reinforce, /^judge\.comments: comments are for roles that act later, /],
-    [
-      "outcomeWeight: 0.5",
-      [],
-      /^judge\.outcomeWeight: at-grpo continues from one of the sampled actions, so /,
-    ],
+    ["outcomeWeight: 0.5", [], /^judge\.outcomeWeight: at-grpo continues from one of /],
     ["outcomeWeight: 0.5", ["algorithm.keep=first"], /^judge\.outcomeWeight: at-grpo continues from one/],
     ["outcomeWeight: 1.5", reinforce, /^judge\.outcomeWeight: expected a number from 0 to 1, found 1\.5/],
-    [
-      "normalise: task type",
-      reinforce,
-      /^judge\.normalise: grid has tasks of one type; use `normalise: role`/,
-    ],
+    ["normalise: task type", reinforce, /^judge\.normalise: .* one type; use `normalise: role`/],
     ["normalise: roles", reinforce, /^judge\.normalise: expected one of role, task type, both/],
   ])("is rejected before training: %s %j", async (options, overrides, expected) => {
     expect(await mistakes(judging(options), overrides)).toEqual([expect.stringMatching(expected)]);

@@ -15,25 +15,10 @@ describe("buildTeam", () => {
     const team = buildTeam(pair, environment);
     expect(team.turns).toBe(4);
     expect(team.phases).toEqual([["scout"], ["planner"]]);
+    const usual = { frozen: false, memory: "turn", maxTokens: 40, stop: [] };
     expect(team.roles).toEqual([
-      {
-        name: "scout",
-        seat: "scout",
-        policy: "shared",
-        frozen: false,
-        memory: "turn",
-        maxTokens: 40,
-        stop: [],
-      },
-      {
-        name: "planner",
-        seat: "planner",
-        policy: "other",
-        frozen: false,
-        memory: "turn",
-        maxTokens: 40,
-        stop: [],
-      },
+      { name: "scout", seat: "scout", policy: "shared", ...usual },
+      { name: "planner", seat: "planner", policy: "other", ...usual },
     ]);
   });
 

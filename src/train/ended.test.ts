@@ -22,50 +22,35 @@ const episodeAt = (id: string, trajectory: number): Episode => ({
 });
 const placeAt = (episode: string, trajectory: number) => ({ episode, task: { word: "hot" }, trajectory });
 
-it("a trajectory in the line of another is damage", async () => {
+/** A log in memory, read by graders. */
+function logged() {
   const lines = new Map<string, string>();
-  const log = {
+  const trajectories = {
     file: "trajectories.jsonl",
     get: (key: string) => lines.get(key),
     put: async ({ key, contents }: StoredTrajectory) => void lines.set(key, contents),
   };
-  const ended = endedIn({ folder: { trajectories: log }, environment: { drive: () => {} } } as never, 1, "");
+  const by = (graderDigest?: string) =>
+    endedIn({ folder: { trajectories }, environment: { drive: () => {}, graderDigest } } as never, 1, "");
+  return { lines, by };
+}
+
+it("a trajectory in the line of another is damage", async () => {
+  const { lines, by } = logged();
   for (const trajectory of [0, 1])
-    await ended?.put(placeAt("train/1/0", trajectory), episodeAt("train/1/0", trajectory));
-  expect(await ended?.get(placeAt("train/1/0", 1))).toEqual(episodeAt("train/1/0", 1));
+    await by()?.put(placeAt("train/1/0", trajectory), episodeAt("train/1/0", trajectory));
+  expect(await by()?.get(placeAt("train/1/0", 1))).toEqual(episodeAt("train/1/0", 1));
   const [[one, first], [other, second]] = [...lines] as [[string, string], [string, string]];
   lines.set(one, second).set(other, first);
-  await expect(ended?.get(placeAt("train/1/0", 1))).rejects.toThrow("is not that of its line");
+  await expect(by()?.get(placeAt("train/1/0", 1))).rejects.toThrow("is not that of its line");
 });
 
-it("a trajectory that another grader rewarded is played again", async () => {
-  const lines = new Map<string, string>();
-  const log = {
-    file: "trajectories.jsonl",
-    get: (key: string) => lines.get(key),
-    put: async ({ key, contents }: StoredTrajectory) => void lines.set(key, contents),
-  };
-  const gradedBy = (graderDigest: string) =>
-    endedIn(
-      { folder: { trajectories: log }, environment: { drive: () => {}, graderDigest } } as never,
-      1,
-      "",
-    );
+it("a trajectory that another grader rewarded is played again, and one whose program called nobody", async () => {
+  const { by } = logged();
   const [place, episode] = [placeAt("train/1/0", 0), episodeAt("train/1/0", 0)];
-  await gradedBy("one")?.put(place, episode);
-  expect(await gradedBy("one")?.get(place)).toEqual(episode);
-  expect(await gradedBy("other")?.get(place)).toBeNull();
-});
-
-it("a program that called nobody runs again", async () => {
-  const lines = new Map<string, string>();
-  const log = {
-    file: "trajectories.jsonl",
-    get: (key: string) => lines.get(key),
-    put: async ({ key, contents }: StoredTrajectory) => void lines.set(key, contents),
-  };
-  const ended = endedIn({ folder: { trajectories: log }, environment: { drive: () => {} } } as never, 1, "");
-  const place = placeAt("train/1/0", 0);
-  await ended?.put(place, { ...episodeAt("train/1/0", 0), actions: [] });
-  expect(await ended?.get(place)).toBeNull();
+  await by("one")?.put(place, episode);
+  expect(await by("one")?.get(place)).toEqual(episode);
+  expect(await by("other")?.get(place)).toBeNull();
+  await by("one")?.put(placeAt("train/2/0", 0), { ...episodeAt("train/2/0", 0), actions: [] });
+  expect(await by("one")?.get(placeAt("train/2/0", 0))).toBeNull();
 });

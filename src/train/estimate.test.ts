@@ -1,31 +1,21 @@
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { EndlessTasks, Json } from "../environments/environment.ts";
 import { taskList } from "../environments/tasks.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import { judges } from "../judges/judges.ts";
 import { keyAt, rootKey } from "../random.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { estimate } from "./estimate.ts";
 import type { Estimate, Work } from "./estimate.ts";
 import type { Resolved } from "./state.ts";
-import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./run.ts";
+import { trainings } from "./testing/trainings.ts";
 
-let root = "";
-let tokenizer: Tokenizer;
-beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-estimate-"));
-  writeWordTokenizer(path.join(root, "tokenizer"), wordsOf(tinyRecipe()));
-  tokenizer = loadTokenizer(path.join(root, "tokenizer"));
-});
-afterAll(() => fs.rm(root, { recursive: true }));
+const { at, trained } = trainings();
+writeWordTokenizer(at("tokenizer"), wordsOf(tinyRecipe()));
+const tokenizer = loadTokenizer(at("tokenizer"));
 
 function estimated(
   resolved: Resolved,
@@ -158,14 +148,13 @@ test("memory is weights, gradients and two moments", async () => {
 test("the warm start's estimated tokens are close to the actual ones", async () => {
   const warmStart = { steps: 20, demonstrationsPerStep: 8, learningRate: 0.1 };
   const resolved = tinyRecipe({ warmStart, train: { steps: 0, tasksPerStep: 1, learningRate: 1 } });
-  const engine = new HashEngine({ vocabularySize: tokenizer.vocabularySize, endToken: 2 });
-  const outcome = await train({ ...resolved, directory: path.join(root, "run"), engine });
-  const trained = outcome.status === "finished" ? outcome.result.tokens.trained : 0;
+  const { outcome } = await trained("run", resolved);
+  const tokens = outcome.status === "finished" ? outcome.result.tokens.trained : 0;
   const { actionTokens, samples } = (await estimated(resolved)).warmStart;
   expect(samples).toBe(160);
   // Means over 16 and over 160 boards, whose path lengths vary by about half.
-  expect(actionTokens / trained).toBeGreaterThan(0.6);
-  expect(actionTokens / trained).toBeLessThan(1.6);
+  expect(actionTokens / tokens).toBeGreaterThan(0.6);
+  expect(actionTokens / tokens).toBeLessThan(1.6);
 });
 
 async function measuring(

@@ -1,9 +1,7 @@
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
-import type { RolloutPolicy } from "../rollout/setting.ts";
+import { judgeBy } from "../judges/testing/talk.ts";
 import { unrecordedCalls } from "../calls/recorded.ts";
 import { scriptedEngine } from "../rollout/testing/scripted-engine.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -19,14 +17,9 @@ import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 
 const { recipe, environment } = tinyRecipe();
 const [team, single] = namedTeams(recipe, environment);
-let root = "";
-let policy: RolloutPolicy;
-beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-evaluate-"));
-  writeWordTokenizer(root, wordsOf({ environment }));
-  policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
-});
-afterAll(() => fs.rm(root, { recursive: true }));
+const root = temporaryFolder();
+writeWordTokenizer(root, wordsOf({ environment }));
+const policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
 
 /** Always moves one to the right: solves boards whose goal is right next to the start in one turn. */
 function setting(changes: Partial<EvaluationSetting> = {}): EvaluationSetting {
@@ -134,27 +127,26 @@ test("more samples leave the first episode of each task as it is", async () => {
 
 test("a judge of evaluations is asked at the given moment, and its comments are not shown", async () => {
   const ends: number[] = [];
+  const judging = judgeBy(() => ({ score: 0.5, explanation: "right" }));
   const judge: ConfiguredJudge = {
     fills: "all",
     as: "team",
     comments: true,
     evaluation: true,
     open: () => ({
-      judge: async (episode, asked) => {
+      ...judging,
+      judge: (episode, asked) => {
         ends.push(episode.ends.length);
-        const verdict = { score: 0.5, explanation: "right" };
-        return asked.map(({ node, action }) => ({ node: node.id, action: action.id, verdict }));
+        return judging.judge(episode, asked);
       },
-      settle: async () => {},
-      close: async () => {},
     }),
   };
   const plain = await evaluatePolicies(setting({ tasks: 4 }));
   const promptsOf = ({ episodes }: typeof plain) =>
     episodes.flatMap(({ actions }) => actions.map(({ prompt }) => [...prompt]));
   for (const moment of ["action", "episode"] as const) {
-    const judging = { judge, moment, calls: unrecordedCalls() };
-    const found = await evaluatePolicies(setting({ tasks: 4, judging }));
+    const given = { judge, moment, calls: unrecordedCalls() };
+    const found = await evaluatePolicies(setting({ tasks: 4, judging: given }));
     expect(promptsOf(found)).toEqual(promptsOf(plain));
     expect(found.scores.judged).toBe(0.5);
     expect(new Set(ends.splice(0))).toEqual(new Set([moment === "action" ? 0 : 1]));

@@ -1,24 +1,15 @@
 /** A run that is stopped in the middle of a step. */
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { settledWithin } from "../calls/deadline.ts";
 import { Interrupts, attendServers, silenceOf, watcher } from "./interrupts.ts";
-import type { TrainOptions } from "./state.ts";
-import { HashEngine } from "./testing/hash-engine.ts";
-import { recordsOf } from "./testing/records-of.ts";
-import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train, type TrainOutcome } from "./run.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { hashEngineFor, trainings } from "./testing/trainings.ts";
+import type { TrainOutcome } from "./run.ts";
 import type { ServerLoad } from "../engines/engine.ts";
 import type { TrainEvent } from "./events.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-interrupts-"));
-});
-afterEach(() => fs.rm(root, { recursive: true }));
+const { trained, recordsOf } = trainings();
 
 const small: Partial<RecipeInput> = {
   warmStart: { steps: 2, demonstrationsPerStep: 2, learningRate: 0.003 },
@@ -40,48 +31,40 @@ const recipes = {
 };
 
 /** Stops during every call take minutes. */
-const stride = 7;
-
-interface Trained {
-  readonly outcome: TrainOutcome;
-  readonly calls: number;
-  readonly weights: unknown;
-}
+const stride = 13;
 
 /** @param last stopped as the engine is called for the last time; absent: never */
-async function trainOnce(kind: keyof typeof recipes, name: string, last?: number): Promise<Trained> {
-  const resolved = recipes[kind];
+async function trainUntil(kind: keyof typeof recipes, name: string, last?: number) {
   const stop = new AbortController();
   let calls = 0;
   const onCall = (): void => {
     calls += 1;
     if (calls === last) stop.abort();
   };
-  const engine = new HashEngine({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2, onCall });
-  const options: TrainOptions = { ...resolved, directory: path.join(root, name), engine, stop: stop.signal };
-  const outcome = await train(options);
-  return { outcome, calls, weights: engine.policies.get("shared")?.weights };
+  const engine = hashEngineFor(recipes[kind], { onCall });
+  const { outcome, weights } = await trained(name, recipes[kind], { engine, stop: stop.signal });
+  return { outcome, calls, weights: weights["shared"] };
 }
 
 describe.each(["in turn", "one step ahead"] as const)("a run that samples %s", (kind) => {
   it("ends the same, without a step done in vain, if it is stopped during a call of its engine", async () => {
-    const whole = await trainOnce(kind, "whole");
+    const whole = await trainUntil(kind, kind);
+    const records = await recordsOf(kind);
     expect(whole.outcome.status).toBe("finished");
     for (let last = 1; last < whole.calls; last += stride) {
-      const name = `stopped at ${last}`;
-      const { outcome } = await trainOnce(kind, name, last);
+      const name = `${kind}, stopped at ${last}`;
+      const { outcome } = await trainUntil(kind, name, last);
       // Stopped in the last evaluation's calls, or before.
       expect(outcome).toMatchObject({ status: "interrupted" });
       const { step, checkpoint } = outcome as Extract<TrainOutcome, { status: "interrupted" }>;
       // What is sampled ahead may be cancelled while the last updates of a step come through.
       const lost = kind === "in turn" ? [0] : [0, 1];
       expect({ last, lost }).toEqual({ last, lost: expect.arrayContaining([step - (checkpoint ?? 0)]) });
-      const resumed = await trainOnce(kind, name);
-      expect({ last, weights: resumed.weights }).toEqual({ last, weights: whole.weights });
-      expect(await recordsOf(path.join(root, name))).toEqual(await recordsOf(path.join(root, "whole")));
-      await fs.rm(path.join(root, name), { recursive: true });
+      const { weights } = await trainUntil(kind, name);
+      expect({ last, weights }).toEqual({ last, weights: whole.weights });
+      expect(await recordsOf(name)).toEqual(records);
     }
-  }, 120_000);
+  });
 });
 
 function stopped(isSaved: boolean): Interrupts {

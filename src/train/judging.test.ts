@@ -1,18 +1,10 @@
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import { boundFailures } from "./failures.ts";
-import { HashEngine } from "./testing/hash-engine.ts";
-import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./run.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { trainings } from "./testing/trainings.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-judging-"));
-});
-afterEach(() => fs.rm(root, { recursive: true }));
+const { trained } = trainings();
 
 /** Records when it is opened, settled and closed, and fails if `fault` says so. */
 function notingJudge(notes: string[], evaluation: boolean, fault = false): ConfiguredJudge {
@@ -36,24 +28,15 @@ function notingJudge(notes: string[], evaluation: boolean, fault = false): Confi
   };
 }
 
-async function trainWith(judge: ConfiguredJudge): Promise<void> {
-  const resolved = { ...tinyRecipe(), judge };
-  await train({
-    ...resolved,
-    directory: path.join(root, "run"),
-    engine: new HashEngine({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2 }),
-  });
-}
-
 it("a judge is opened once for a run's training, settled in each step, and closed", async () => {
   const notes: string[] = [];
-  await trainWith(notingJudge(notes, false));
+  await trained("settled", { ...tinyRecipe(), judge: notingJudge(notes, false) });
   expect(notes).toEqual(["open", ...Array<string>(4).fill("settle"), "close"]);
 });
 
 it("a judge of evaluations is opened and closed for each of them", async () => {
   const notes: string[] = [];
-  await trainWith(notingJudge(notes, true));
+  await trained("evaluations", { ...tinyRecipe(), judge: notingJudge(notes, true) });
   // Before training two teams, after the second step, and after the last.
   const [before, during] = [
     ["open", "settle", "close"],
@@ -64,7 +47,9 @@ it("a judge of evaluations is opened and closed for each of them", async () => {
 
 it("a judge is closed if the run fails", async () => {
   const notes: string[] = [];
-  await expect(trainWith(notingJudge(notes, false, true))).rejects.toThrow("a bug");
+  await expect(
+    trained("failed", { ...tinyRecipe(), judge: notingJudge(notes, false, true) }),
+  ).rejects.toThrow("a bug");
   expect(notes).toEqual(["open", "close"]);
 });
 
@@ -73,7 +58,7 @@ const close = (): Promise<void> => Promise.reject(new TypeError("not closed"));
 it("a judge that cannot be closed does not hide why the run failed", async () => {
   const judge = notingJudge([], false, true);
   const unclosable: ConfiguredJudge = { ...judge, open: (context) => ({ ...judge.open(context), close }) };
-  await expect(trainWith(unclosable)).rejects.toThrow("a bug");
+  await expect(trained("unclosable", { ...tinyRecipe(), judge: unclosable })).rejects.toThrow("a bug");
 });
 
 it.each([

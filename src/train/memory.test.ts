@@ -1,24 +1,15 @@
 import { existsSync } from "node:fs";
-import fs from "node:fs/promises";
 import os from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { BatchSize, ProcessMemory } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { TrainEvent } from "./events.ts";
 import { memoryOf, memoryShortage } from "./memory.ts";
-import { train } from "./run.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
+import { trainings } from "./testing/trainings.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-memory-"));
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await fs.rm(root, { recursive: true });
-});
+const { at, trained } = trainings();
 
 it("memory of a GPU is apart from that of the machine, with what auxiliary models need there", () => {
   expect(memoryOf(100, undefined, 5)).toEqual({ memory: 100, deviceMemory: null });
@@ -51,38 +42,39 @@ class PredictingEngine extends HashEngine {
   }
 }
 
-async function trainWith(share: number, recipe = tinyRecipe()) {
+/** Three tasks in groups of three, of one policy with two roles and of the compared team's. */
+const recipe = tinyRecipe({ train: { steps: 1, tasksPerStep: 3, learningRate: 0.001 } });
+
+async function trainWith(name: string, share: number, resolved = recipe, stop?: AbortController) {
   vi.spyOn(os, "freemem").mockReturnValue(3e9);
   vi.spyOn(os, "totalmem").mockReturnValue(
     process.platform === "linux" ? 1e12 : process.memoryUsage.rss() + 4e9,
   );
   const engine = new PredictingEngine(share);
   const events: TrainEvent[] = [];
-  const directory = path.join(root, "run");
-  const outcome = await train({
-    ...recipe,
-    directory,
-    engine,
-    onEvent: (event) => events.push(event),
-  }).catch((error: unknown) => error as TroupeError);
+  const onEvent = (event: TrainEvent) => {
+    events.push(event);
+    if (event.type === "checkpoint") stop?.abort();
+  };
+  const options = { engine, onEvent, ...(stop === undefined ? {} : { stop: stop.signal }) };
+  const outcome = await trained(name, resolved, options).catch((error: unknown) => error as TroupeError);
   const warnings = events.flatMap((event) =>
     event.type === "warning" && event.key === "train.tasksPerStep" ? [`${event.problem}; ${event.fix}`] : [],
   );
-  return { outcome, warnings, asked: engine.asked, directory };
+  return { outcome, warnings, asked: engine.asked };
 }
 
 describe("before its first step a run", () => {
   it("that fits starts without a word", async () => {
-    const { outcome, warnings, asked } = await trainWith(0.95);
+    const { outcome, warnings, asked } = await trainWith("fits", 0.95);
     expect(outcome).toMatchObject({ status: "finished" });
     expect(warnings).toEqual([]);
-    // Three tasks in groups of three, of one policy with two roles and of the compared team's.
     expect(asked).toMatchObject([{ sequences: expect.any(Number), longest: expect.any(Number) }]);
     expect((asked[0]?.sequences ?? 0) % 9).toBe(0);
   });
 
   it("that hardly fits is warned, with what is needed, what is free and what to change", async () => {
-    const { outcome, warnings } = await trainWith(1.07);
+    const { outcome, warnings } = await trainWith("tight", 1.07);
     expect(outcome).toMatchObject({ status: "finished" });
     expect(warnings).toEqual([
       expect.stringMatching(
@@ -92,20 +84,19 @@ describe("before its first step a run", () => {
   });
 
   it("that cannot fit is rejected and leaves no folder", async () => {
-    const { outcome, directory } = await trainWith(1.4);
+    const { outcome } = await trainWith("large", 1.4);
     expect(outcome).toBeInstanceOf(TroupeError);
     expect(outcome).toMatchObject({
       code: "no_memory",
       message: expect.stringMatching(/^The run needs about [56]\.\d GB/),
     });
-    expect(existsSync(directory)).toBe(false);
+    expect(existsSync(at("large"))).toBe(false);
   });
 
   it("starts no episode for it, which may open a session elsewhere, or wait", async () => {
-    const recipe = tinyRecipe();
     const oracle = { words: wordsOf(recipe) };
     const start = vi.fn<typeof recipe.environment.start>(() => new Promise(() => {}));
-    const { outcome, asked } = await trainWith(1.4, {
+    const { outcome, asked } = await trainWith("no episode", 1.4, {
       ...recipe,
       recipe: { ...recipe.recipe, warmStart: undefined },
       environment: { ...recipe.environment, oracle, start },
@@ -116,16 +107,9 @@ describe("before its first step a run", () => {
   });
 
   it("that has a checkpoint is only warned: it has fitted before", async () => {
-    const stop = new AbortController();
-    const engine = new PredictingEngine(0.5);
-    const directory = path.join(root, "run");
-    vi.spyOn(os, "freemem").mockReturnValue(3e9);
-    const onEvent = (event: TrainEvent) => {
-      if (event.type === "checkpoint") stop.abort();
-    };
-    const first = await train({ ...tinyRecipe(), directory, engine, stop: stop.signal, onEvent });
-    expect(first.status).toBe("interrupted");
-    const { outcome, warnings } = await trainWith(1.4);
+    const first = await trainWith("resumed", 0.5, recipe, new AbortController());
+    expect(first.outcome).toMatchObject({ status: "interrupted" });
+    const { outcome, warnings } = await trainWith("resumed", 1.4);
     expect(outcome).toMatchObject({ status: "finished" });
     expect(warnings).toHaveLength(1);
   });

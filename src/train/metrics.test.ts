@@ -1,13 +1,12 @@
 /* oxlint-disable unicorn/consistent-function-scoping */
-import fs from "node:fs/promises";
-import path from "node:path";
-import { expect, test, afterEach, beforeEach, describe, it } from "vitest";
+import { expect, test, describe, it } from "vitest";
 import type { Algorithm } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { toData } from "../credit/data.ts";
 import { action, decision, type Earning, trajectories } from "../credit/testing.ts";
 import type { Environment } from "../environments/environment.ts";
+import type { Episode } from "../rollout/episode.ts";
 import { faultyEngine, TinyEngine } from "../engines/testing/tiny-engine.ts";
 import type { RolloutMetrics, StepMetrics } from "../runs/records.ts";
 import {
@@ -20,22 +19,24 @@ import {
   uncalledIn,
   unusedRewards,
 } from "./metrics.ts";
-import { tmpdir } from "node:os";
 import { readMetrics, readResult } from "../runs/read.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import type { TrainEvent } from "./events.ts";
-import { HashEngine } from "./testing/hash-engine.ts";
-import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
+import { trainings } from "./testing/trainings.ts";
+import { temporaryFolder } from "../models/test-model.ts";
+
+const { at, stopped } = trainings();
+
+const settingOf = (algorithm: Algorithm) => ({ algorithm, isWhole: true, influence: new Map() });
+const playedOf = (episodes: readonly Episode[]) => {
+  return { episodes, kept: episodes, failed: [], waves: 1, tasks: episodes.length, sampledTokens: 0 };
+};
 
 function metricsOf(...groups: readonly (readonly Earning[])[]): RolloutMetrics {
   const episodes = groups.map((actions, task) => decision(task, actions));
-  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: episodes.length, sampledTokens: 0 };
   const algorithm = algorithmFrom("at-grpo");
-  return rolloutMetrics(played, credit(episodes, algorithm), {
-    algorithm,
-    isWhole: true,
-    influence: new Map(),
-  });
+  return rolloutMetrics(playedOf(episodes), credit(episodes, algorithm), settingOf(algorithm));
 }
 
 const [low, high, none] = [action({ team: 0.25 }), action({ team: 0.75 }), action({ reward: null })];
@@ -47,16 +48,17 @@ test("actions without a reward are counted, and are in no mean and no group", ()
   expect(metrics.roles["solver"]?.advantageSpread).toBe(
     metricsOf([low, high]).roles["solver"]?.advantageSpread,
   );
-});
-
-test("missing rewards are not mentioned if there are none", () => {
   expect(metricsOf([low, high])).not.toHaveProperty("unrewarded");
+  const nothing = { team: null, local: null, advantageSpread: 0 };
+  expect(metricsOf([none, none]).roles["solver"]).toMatchObject(nothing);
+  // The samples of one state share their prompt's tokens.
+  expect(metricsOf([low, high], [low, high]).promptTokens).toBe(2 * 2);
 });
 
 test("actions that are left out are counted by reason, and are in no group", () => {
   const lines = [0, 1, 0.5].map((score) => ({ actions: [action()], score }));
   const episodes = [trajectories(0, lines)];
-  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
+  const played = playedOf(episodes);
   const algorithm = algorithmFrom("dr-grpo", { samples: 3, downSample: 2 });
   const credited = credit(episodes, algorithm);
   expect(credited.map(({ leftOut, advantage }) => [leftOut, advantage])).toEqual([
@@ -64,7 +66,7 @@ test("actions that are left out are counted by reason, and are in no group", () 
     [undefined, 0.5],
     ["down-sampled", 0],
   ]);
-  const metrics = rolloutMetrics(played, credited, { algorithm, isWhole: true, influence: new Map() });
+  const metrics = rolloutMetrics(played, credited, settingOf(algorithm));
   expect(metrics).toMatchObject({ leftOut: { "down-sampled": 1 }, groups: 1, flatGroups: 0 });
   expect(metrics).not.toHaveProperty("unrewarded");
   expect(metrics.roles["solver"]?.advantageSpread).toBe(0.5);
@@ -73,10 +75,8 @@ test("actions that are left out are counted by reason, and are in no group", () 
 
 test("what a team achieves is what its first trajectory does, if alternatives to it are continued", () => {
   const lines = [1, 0, 0].map((score) => ({ actions: [action()], score }));
-  const episodes = [trajectories(0, lines)];
-  const played = { episodes, kept: episodes, failed: [], waves: 1, tasks: 1, sampledTokens: 0 };
-  const success = (algorithm: Algorithm): number =>
-    rolloutMetrics(played, [], { algorithm, isWhole: true, influence: new Map() }).success;
+  const played = playedOf([trajectories(0, lines)]);
+  const success = (algorithm: Algorithm): number => rolloutMetrics(played, [], settingOf(algorithm)).success;
   expect(success(algorithmFrom("c3"))).toBe(1);
   expect(success(algorithmFrom("dr-grpo"))).toBeCloseTo(1 / 3);
 });
@@ -96,18 +96,6 @@ test("of programs, runs without a call are counted, and own rewards that nothing
   expect(unusedRewards(program, [called], outcome)).toEqual({ unusedRewards: 1 });
   expect(unusedRewards(program, [called], algorithmFrom("mas-grpo", { reward: "rewards" }))).toEqual({});
   expect(unusedRewards({} as Environment, [called], outcome)).toEqual({});
-});
-
-test("the mean of a role without any reward is null", () => {
-  expect(metricsOf([none, none]).roles["solver"]).toMatchObject({
-    team: null,
-    local: null,
-    advantageSpread: 0,
-  });
-});
-
-test("the samples of one state share their prompt's tokens", () => {
-  expect(metricsOf([low, high], [low, high]).promptTokens).toBe(2 * 2);
 });
 
 test("rewards of a server whose sum is a score are not outside the range, but a score is", () => {
@@ -189,12 +177,6 @@ describe("steps without a difference", () => {
 });
 
 describe("a training in which nothing is ever rewarded", () => {
-  let root: string;
-  beforeEach(async () => {
-    root = await fs.mkdtemp(path.join(tmpdir(), "troupe-flat-"));
-  });
-  afterEach(() => fs.rm(root, { recursive: true }));
-
   it("says so at step 20, also when it was resumed in between, and in its result", async () => {
     const tiny = tinyRecipe({
       warmStart: undefined,
@@ -204,31 +186,21 @@ describe("a training in which nothing is ever rewarded", () => {
     });
     // Every action earns nothing.
     const environment = { ...tiny.environment, step: flatStep(tiny.environment) };
-    const warned: string[] = [];
-    const run = async (until: number): Promise<void> => {
-      const stop = new AbortController();
-      await train({
-        ...tiny,
-        environment,
-        directory: path.join(root, "run"),
-        engine: new HashEngine({ vocabularySize: wordsOf(tiny).length + 6, endToken: 2 }),
-        stop: stop.signal,
-        onEvent(event) {
-          if (event.type === "warning" && event.key.startsWith("team.roles")) warned.push(event.problem);
-          if (event.type === "step" && event.metrics.step >= until) stop.abort();
-        },
-      });
+    const run = async (until: number): Promise<string[]> => {
+      const isLast = (event: TrainEvent) => event.type === "step" && event.metrics.step >= until;
+      const { events } = await stopped("flat", { ...tiny, environment }, isLast);
+      return events.flatMap((event) =>
+        event.type === "warning" && event.key.startsWith("team.roles") ? [event.problem] : [],
+      );
     };
-    await run(7);
-    await run(19);
-    expect(warned).toEqual([]);
-    await run(Infinity);
-    expect(warned).toEqual([
+    expect(await run(7)).toEqual([]);
+    expect(await run(19)).toEqual([]);
+    expect(await run(Infinity)).toEqual([
       expect.stringContaining("for 20 steps, nothing that the scout wrote"),
       expect.stringContaining("for 20 steps, nothing that the planner wrote"),
     ]);
-    expect((await readMetrics(path.join(root, "run"))).at(-1)?.rollout?.roles["scout"]?.flat).toBe(true);
-    expect((await readResult(path.join(root, "run"))).flatRoles).toEqual({ scout: 22, planner: 22 });
+    expect((await readMetrics(at("flat"))).at(-1)?.rollout?.roles["scout"]?.flat).toBe(true);
+    expect((await readResult(at("flat"))).flatRoles).toEqual({ scout: 22, planner: 22 });
   });
 });
 
@@ -247,19 +219,19 @@ function flatStep(environment: TinyEnvironment): TinyEnvironment["step"] {
 
 describe("a sampler whose log-probabilities are not the trainer's", () => {
   const trained = async (logprobError: number): Promise<{ mismatches: number[]; warnings: string[] }> => {
-    const root = await fs.mkdtemp(path.join(tmpdir(), "troupe-mismatch-"));
+    const directory = temporaryFolder();
     const tiny = tinyRecipe({
       warmStart: undefined,
       train: { steps: 3, tasksPerStep: 4, learningRate: 0.01 },
+      evaluation: { tasks: 1 },
     });
     const warnings: string[] = [];
     const onEvent = (event: TrainEvent): void => {
       if (event.type === "warning" && event.key === "engine") warnings.push(event.problem);
     };
     const engine = faultyEngine(new TinyEngine(), { logprobError });
-    await train({ ...tiny, directory: path.join(root, "run"), engine, onEvent });
-    const metrics = await readMetrics(path.join(root, "run"));
-    await fs.rm(root, { recursive: true });
+    await train({ ...tiny, directory, engine, onEvent });
+    const metrics = await readMetrics(directory);
     return { mismatches: metrics.flatMap(({ rollout }) => rollout?.mismatch ?? []), warnings };
   };
 

@@ -1,28 +1,26 @@
 /** Checkpoints of the real engine. */
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openEngine } from "../engines/open.ts";
+import { temporaryFolder } from "../models/test-model.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { JsonObject } from "../text/files.ts";
 import { modelDirectory, openPolicies } from "./policies.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
 import type { TrainOutcome } from "./run.ts";
 
-let directory = "";
-beforeEach(async () => {
-  directory = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-policies-"));
-});
-afterEach(() => fs.rm(directory, { recursive: true }));
+const root = temporaryFolder();
+const { recipe, environment } = tinyRecipe();
 
-async function trainUntil(step: number): Promise<TrainOutcome> {
+async function trainUntil(step: number, run: string): Promise<TrainOutcome> {
   const engine = openEngine({ threads: 1, precision: "float32" });
   const stop = new AbortController();
   try {
     return await train({
       ...tinyRecipe({ warmStart: undefined, evaluation: { tasks: 1 } }),
-      directory: path.join(directory, "run"),
+      directory: path.join(root, run),
       engine,
       onEvent: (event) => {
         if (event.type === "step" && event.metrics.step === step) stop.abort();
@@ -34,70 +32,65 @@ async function trainUntil(step: number): Promise<TrainOutcome> {
   }
 }
 
-test.each(["shared.optimizer", "shared/model.safetensors"])(
-  "a checkpoint without %s is damaged",
-  async (file) => {
-    expect(await trainUntil(2)).toMatchObject({ status: "interrupted", checkpoint: 2 });
-    await fs.rm(path.join(directory, "run/checkpoints/step-2", file));
-    await expect(trainUntil(4)).rejects.toMatchObject({
+test("a checkpoint without a file is damaged", async () => {
+  expect(await trainUntil(2, "run")).toMatchObject({ status: "interrupted", checkpoint: 2 });
+  for (const [index, file] of ["shared.optimizer", "shared/model.safetensors"].entries()) {
+    await fs.cp(path.join(root, "run"), path.join(root, `copy-${index}`), { recursive: true });
+    await fs.rm(path.join(root, `copy-${index}`, "checkpoints", "step-2", file));
+    await expect(trainUntil(4, `copy-${index}`)).rejects.toMatchObject({
       code: "bad_run",
       message: expect.stringMatching(
         /step-2 is damaged: shared\S* is missing\. There is no earlier one/,
       ) as string,
     });
-  },
-);
+  }
+});
 
 test("a preset's model that cannot be written is an error that says what to do", async () => {
-  const { recipe, environment } = tinyRecipe();
-  await fs.writeFile(path.join(directory, "models"), "");
-  const made = modelDirectory({ preset: "nano" }, recipe, environment, path.join(directory, "models"));
-  await expect(made).rejects.toMatchObject({
+  const file = path.join(root, "file");
+  await fs.writeFile(file, "");
+  await expect(modelDirectory({ preset: "nano" }, recipe, environment, file)).rejects.toMatchObject({
     code: "bad_run",
-    message: expect.stringMatching(/^Cannot write .*models.*: a file is in the way/) as string,
+    message: expect.stringMatching(/^Cannot write .*file.*: a file is in the way/) as string,
   });
 });
 
-test("a policy's template variables reach its chat template", async () => {
-  const { recipe, environment } = tinyRecipe();
-  const models = path.join(directory, "models");
+/** A model without its template's file, and its configuration. */
+async function untemplated(name: string) {
+  const models = path.join(root, name);
   const model = await modelDirectory({ preset: "nano" }, recipe, environment, models);
   const file = path.join(model, "tokenizer_config.json");
-  const config = JSON.parse(await fs.readFile(file, "utf8")) as object;
-  const template = "{{ 'no thoughts' if enable_thinking is false else 'thoughts' }}";
-  await fs.writeFile(file, JSON.stringify({ ...config, chat_template: template }));
+  const { chat_template: _, ...config } = JSON.parse(await fs.readFile(file, "utf8")) as JsonObject;
   await fs.rm(path.join(model, "chat_template.jinja"), { force: true });
+  const open = async (template: object, policies: Recipe["policies"]) => {
+    await fs.writeFile(file, JSON.stringify({ ...config, ...template }));
+    const engine = openEngine({ threads: 1 });
+    try {
+      return await openPolicies(engine, { ...recipe, policies }, environment, models);
+    } finally {
+      await engine.close();
+    }
+  };
+  return { model, open };
+}
+
+test("a policy's template variables reach its chat template", async () => {
+  const { model, open } = await untemplated("variables");
+  const template = "{{ 'no thoughts' if enable_thinking is false else 'thoughts' }}";
   const policies = {
     quiet: { model: { path: model }, templateVariables: { enable_thinking: false } },
     usual: { model: { path: model } },
   };
-  const engine = openEngine({ threads: 1 });
-  try {
-    const opened = await openPolicies(engine, { ...recipe, policies }, environment, models);
-    expect(opened["quiet"]?.tokenizer.render([], true)).toBe("no thoughts");
-    expect(opened["usual"]?.tokenizer.render([], true)).toBe("thoughts");
-  } finally {
-    await engine.close();
-  }
+  const opened = await open({ chat_template: template }, policies);
+  expect(opened["quiet"]?.tokenizer.render([], true)).toBe("no thoughts");
+  expect(opened["usual"]?.tokenizer.render([], true)).toBe("thoughts");
 });
 
 test("a model without a chat template is rejected before its weights are read", async () => {
-  const { recipe, environment } = tinyRecipe();
-  const models = path.join(directory, "models");
-  const model = await modelDirectory({ preset: "nano" }, recipe, environment, models);
-  const file = path.join(model, "tokenizer_config.json");
-  const { chat_template: _, ...config } = JSON.parse(await fs.readFile(file, "utf8")) as JsonObject;
-  await fs.writeFile(file, JSON.stringify(config));
-  await fs.rm(path.join(model, "chat_template.jinja"), { force: true });
+  const { model, open } = await untemplated("none");
   await fs.rm(path.join(model, "model.safetensors"));
-  const policies = { shared: { model: { path: model } } };
-  const engine = openEngine({ threads: 1 });
-  try {
-    await expect(openPolicies(engine, { ...recipe, policies }, environment, models)).rejects.toMatchObject({
-      code: "bad_model",
-      message: expect.stringMatching(/has no chat template: add chat_template\.jinja/) as string,
-    });
-  } finally {
-    await engine.close();
-  }
+  await expect(open({}, { shared: { model: { path: model } } })).rejects.toMatchObject({
+    code: "bad_model",
+    message: expect.stringMatching(/has no chat template: add chat_template\.jinja/) as string,
+  });
 });

@@ -1,28 +1,18 @@
 /** `train.maxLag: 1`: a batch is sampled while the one before it trains. */
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, expect, test, it } from "vitest";
-import type { RecipeInput } from "../recipes/schema.ts";
-import { readEpisodes, type StoredEpisode } from "../rollout/stored.ts";
-import { readMetrics } from "../runs/read.ts";
-import type { TrainEvent } from "./events.ts";
-import type { TrainOptions, Resolved } from "./state.ts";
-import { HashEngine, type HashEngineOptions } from "./testing/hash-engine.ts";
-import { recordsOf as recordsIn } from "./testing/records-of.ts";
-import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./run.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { beforeAll, expect, it, test } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { temporaryFolder } from "../models/test-model.ts";
+import type { RecipeInput } from "../recipes/schema.ts";
+import { readEpisodes } from "../rollout/stored.ts";
+import { readMetrics } from "../runs/read.ts";
 import { readSamples, recording, saveSamples, type Samples } from "./prefetch.ts";
+import type { Resolved } from "./state.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { hashEngineFor, trainings, type Trained } from "./testing/trainings.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-batches-"));
-});
-afterEach(() => fs.rm(root, { recursive: true }));
+const { at, trained, stopped, inParts, recordsOf } = trainings();
 
 const steps = 6;
 
@@ -37,27 +27,14 @@ function lagging(maxLag: number, changes: Partial<RecipeInput> = {}): Resolved {
   });
 }
 
-function engineFor(resolved: Resolved, onCall?: HashEngineOptions["onCall"]): HashEngine {
-  const vocabularySize = wordsOf(resolved).length + 6;
-  return new HashEngine({ vocabularySize, endToken: 2, ...(onCall === undefined ? {} : { onCall }) });
-}
-
-async function trainOnce(
-  name: string,
-  resolved: Resolved,
-  options: Partial<TrainOptions> & { readonly engine?: HashEngine } = {},
-): Promise<{ readonly status: string; readonly weights: unknown; readonly policies: string[] }> {
-  const engine = options.engine ?? engineFor(resolved);
-  const { status } = await train({ ...resolved, directory: path.join(root, name), ...options, engine });
-  return { status, weights: engine.policies.get("shared")?.weights, policies: [...engine.policies.keys()] };
-}
-
-const recordsOf = (name: string) => recordsIn(path.join(root, name));
+const resolved = lagging(1);
+let whole: Trained;
+beforeAll(async () => {
+  whole = await trained("whole", resolved);
+});
 
 async function versionsOf(name: string): Promise<readonly (readonly number[])[]> {
-  const training: StoredEpisode[] = [];
-  for await (const stored of readEpisodes(path.join(root, name)))
-    if (stored.entry.evaluation === undefined) training.push(stored);
+  const training = await Array.fromAsync(readEpisodes(at(name), { from: "training" }));
   const byStep = Map.groupBy(training, ({ entry }) => entry.step);
   return [...byStep.values()].map((own) => [
     ...new Set(own.flatMap(({ episode }) => episode.actions.map((one) => one.policyVersion ?? -1))),
@@ -65,76 +42,60 @@ async function versionsOf(name: string): Promise<readonly (readonly number[])[]>
 }
 
 test("every batch but the first is sampled one step behind, and weights correct for it", async () => {
-  await trainOnce("together", lagging(1));
-  await trainOnce("in-turn", lagging(0));
   // One step of the warm start, then two minibatches per step.
-  expect(await versionsOf("in-turn")).toEqual([[1], [3], [5], [7], [9], [11]]);
-  expect(await versionsOf("together")).toEqual([[1], [1], [3], [5], [7], [9]]);
-  const metrics = await readMetrics(path.join(root, "together"));
-  const corrected = metrics.map(({ policies }) => policies["shared"]?.importance !== undefined);
+  expect(await versionsOf("whole")).toEqual([[1], [1], [3], [5], [7], [9]]);
+  const corrected = (await readMetrics(at("whole"))).map(
+    ({ policies }) => policies["shared"]?.importance !== undefined,
+  );
   expect(corrected).toEqual([false, false, true, true, true, true, true]);
+  // Copies of the weights are removed.
+  expect(Object.keys(whole.weights)).toEqual(["shared"]);
 });
 
-test("without a lag a recipe trains as it does with none written", async () => {
+test("without a lag a recipe trains in turn, as it does with none written", async () => {
   const { maxLag: _, ...usual } = lagging(0).recipe.train;
-  const zero = await trainOnce("zero", lagging(0));
-  const absent = await trainOnce("absent", lagging(0, { train: usual }));
+  const zero = await trained("zero", lagging(0));
+  expect(await versionsOf("zero")).toEqual([[1], [3], [5], [7], [9], [11]]);
+  const absent = await trained("absent", lagging(0, { train: usual }));
   expect(zero.weights).toEqual(absent.weights);
   expect((await recordsOf("zero"))["metrics.jsonl"]).toEqual((await recordsOf("absent"))["metrics.jsonl"]);
 });
 
-test("copies of the weights are removed", async () => {
-  const { policies } = await trainOnce("run", lagging(1));
-  expect(policies).toEqual(["shared"]);
-});
-
 test("stopped after any step and resumed, a run ends with the same weights and records", async () => {
-  const whole = await trainOnce("whole", lagging(1));
-  let part: Awaited<ReturnType<typeof trainOnce>>;
-  let parts = 0;
-  do {
-    const stop = new AbortController();
-    const onEvent = (event: TrainEvent) => event.type === "step" && stop.abort();
-    part = await trainOnce("parts", lagging(1), { stop: stop.signal, onEvent });
-    parts += 1;
-  } while (part.status === "interrupted");
-  expect(parts).toBe(1 + steps + 1);
-  expect(part.weights).toEqual(whole.weights);
+  const parts = await inParts("parts", resolved);
+  expect(parts).toHaveLength(1 + steps + 1);
+  expect(parts.at(-1)?.weights).toEqual(whole.weights);
   expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
 });
 
-test.each([20, 45, 70, 95, 120, 145])(
+test.each([20, 70, 120, 145])(
   "broken off at call %i, a run resumes from its checkpoint and ends the same",
   async (last) => {
-    const whole = await trainOnce("whole", lagging(1));
+    const name = `broken off at ${last}`;
     const cancel = new AbortController();
     let calls = 0;
-    const engine = engineFor(lagging(1), () => {
+    const onCall = () => {
       calls += 1;
       if (calls === last) cancel.abort();
-    });
-    const { status } = await trainOnce("parts", lagging(1), { engine, cancel: cancel.signal });
+    };
+    const engine = hashEngineFor(resolved, { onCall });
+    const { status } = await trained(name, resolved, { engine, cancel: cancel.signal });
     expect(status).toBe("interrupted");
-    expect(await trainOnce("parts", lagging(1))).toMatchObject({
-      status: "finished",
-      weights: whole.weights,
-    });
-    expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+    expect(await trained(name, resolved)).toMatchObject({ status: "finished", weights: whole.weights });
+    expect(await recordsOf(name)).toEqual(await recordsOf("whole"));
   },
 );
 
 test("a resumed run samples nothing of the batch that its checkpoint has", async () => {
-  const stop = new AbortController();
-  const onEvent = (event: TrainEvent) =>
-    event.type === "step" && event.metrics.step === 1 + 5 && stop.abort();
-  await trainOnce("parts", lagging(1, { evaluation: { tasks: 2 } }), { stop: stop.signal, onEvent });
+  const once = lagging(1, { evaluation: { tasks: 2 } });
+  await stopped("sampled", once, (event) => event.type === "step" && event.metrics.step === 1 + 5);
   const sampled: string[] = [];
   let isTrained = false;
-  const engine = engineFor(lagging(1), (verb, policy) => {
+  const onCall = (verb: string, policy: string) => {
     isTrained ||= verb === "optimStep";
     if (verb === "sample" && !isTrained) sampled.push(policy);
-  });
-  await trainOnce("parts", lagging(1, { evaluation: { tasks: 2 } }), { engine });
+  };
+  await trained("sampled", once, { engine: hashEngineFor(once, { onCall }) });
   expect(sampled).toEqual([]);
 });
 

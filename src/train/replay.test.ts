@@ -10,7 +10,7 @@ import { replayEpisode, type Difference, type ReplaySetting, rescore } from "./r
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { action, alternatives, decision, trajectories } from "../credit/testing.ts";
-import type { Judge } from "../judges/judge.ts";
+import { judgeBy } from "../judges/testing/talk.ts";
 
 const policy = numbersPolicy();
 const team = { ...pair, phases: [["first", "second"]] };
@@ -33,11 +33,8 @@ async function played(environment = numbers): Promise<Episode> {
   const scheme = { branch: { root: 3, inner: 2 }, keep: "all" } as const;
   const engine = scriptedEngine(policy.tokenizer, counting);
   const start = { task: {}, path: ["train", 3, 1], split: "train" };
-  const episode = await growEpisode(
-    settingFor(policy, { environment, engine, team, scheme }),
-    rootKey(5),
-    start,
-  );
+  const setting = settingFor(policy, { environment, engine, team, scheme });
+  const episode = await growEpisode(setting, rootKey(5), start);
   const nodes = episode.nodes.map((node) => ({ ...node, rendered: environment.render(node.state) }));
   const { json, prompts } = encodeEpisode({ ...episode, nodes });
   return decodeEpisode(JSON.parse(JSON.stringify(json)), (hash) => prompts.get(hash), "here");
@@ -64,31 +61,19 @@ describe("a replay", () => {
     expect(new Set(found.map(({ what }) => what))).toEqual(new Set(["reward"]));
   });
 
+  type Step = Environment["step"];
+  const unpaid: Step = async (...given) => {
+    const result = await numbers.step(...given);
+    return { ...result, rewards: { ...result.rewards, second: null } };
+  };
+  const ending: Step = async (...given) => ({ ...(await numbers.step(...given)), done: true });
   const changed: readonly (readonly [string, Partial<Environment>, Partial<Difference>])[] = [
     ["a start", { start: () => ({ said: [], turns: 7 }) }, { node: "", what: "state" }],
     ["a rendering", { render: () => "nothing" }, { node: "", what: "rendering", now: "nothing" }],
     ["what a seat sees", { observe: () => "say nothing" }, { node: "", what: "observation", seat: "first" }],
     ["an outcome", { outcome: () => ({ success: true, score: 1 }) }, { node: "0.0", what: "outcome" }],
-    [
-      "what an action earns",
-      {
-        step: async (state, replies, context) => {
-          const result = await numbers.step(state, replies, context);
-          return { ...result, rewards: { ...result.rewards, second: null } };
-        },
-      },
-      { node: "0", what: "reward", seat: "second", now: null },
-    ],
-    [
-      "the rules",
-      {
-        step: async (state, replies, context) => ({
-          ...(await numbers.step(state, replies, context)),
-          done: true,
-        }),
-      },
-      { node: "0", what: "done", recorded: false, now: true },
-    ],
+    ["what an action earns", { step: unpaid }, { node: "0", what: "reward", seat: "second", now: null }],
+    ["the rules", { step: ending }, { node: "0", what: "done", recorded: false, now: true }],
     ["the end of a turn", { endTurn: (state) => state }, { node: "0", what: "state" }],
     ["who acts", { next: () => ["first"] }, { node: "", what: "seats", now: ["first"] }],
   ];
@@ -116,9 +101,8 @@ describe("a replay", () => {
         ...(reward === null ? {} : { environmentReward: reward }),
       })),
     }));
-    expect(
-      await replayEpisode({ environment: numbers, team, root: rootKey(5) }, { ...episode, nodes }),
-    ).toEqual([]);
+    const setting = { environment: numbers, team, root: rootKey(5) };
+    expect(await replayEpisode(setting, { ...episode, nodes })).toEqual([]);
   });
 });
 
@@ -134,15 +118,9 @@ function cut(episode: Episode): Episode {
 }
 
 /** Scores the first sample of a role 1, the second 0, and fails on the third. */
-const judge: Judge = {
-  judge: async (_, asked) =>
-    asked.map(({ node, action: { id, sample } }) => {
-      const verdict = sample === 2 ? { failure: "no idea" } : { score: 1 - sample };
-      return { node: node.id, action: id, verdict };
-    }),
-  settle: async () => {},
-  close: async () => {},
-};
+const judge = judgeBy(({ action: { sample } }) =>
+  sample === 2 ? { failure: "no idea" } : { score: 1 - sample },
+);
 
 const returns = (credited: Awaited<ReturnType<typeof rescore>>) => credited.map((one) => one.return);
 
@@ -189,25 +167,14 @@ describe("rescore", () => {
     }));
     const missing = { judge, use: { fills: "missing", as: "team" } } as const;
     expect(returns(await rescore([{ ...compared, nodes }], { algorithm }))).toEqual([null, null, null]);
-    expect(returns(await rescore([{ ...compared, nodes }], { algorithm, judge: missing }))).toEqual([
-      1,
-      0,
-      null,
-    ]);
+    const again = await rescore([{ ...compared, nodes }], { algorithm, judge: missing });
+    expect(returns(again)).toEqual([1, 0, null]);
   });
 
   it.each([
     ["ppo", {}, /needs the values of a critic, which a run's folder does not keep/],
-    [
-      "reinforce",
-      { baseline: "moving" },
-      /compares with all steps before, from the first on, which a run.s folder does not keep/,
-    ],
-    [
-      "grpo",
-      { kl: { where: "reward" } },
-      /log-probabilities, which a run's folder does not keep; rescore it without KL, kl.where=none/,
-    ],
+    ["reinforce", { baseline: "moving" }, /all steps before, .* which a run.s folder does not keep/],
+    ["grpo", { kl: { where: "reward" } }, /log-probabilities, .* not keep; .* kl.where=none/],
     ["grpo", {}, /grpo compares whole trajectories, and the episode train\/0\/0 continued from only one/],
     ["magrpo", {}, /magrpo compares whole trajectories/],
   ])("reports what %s %j lacks", async (name, options, message) => {
@@ -219,10 +186,7 @@ describe("rescore", () => {
   });
 
   it("reports an alternative with several continuations to an algorithm that takes one for its value", async () => {
-    const tree = alternatives(0, [
-      [0, 1],
-      [0, 1],
-    ]);
+    const tree = alternatives(0, Array(2).fill([0, 1]));
     await expect(rescore([tree], { algorithm: algorithmFrom("c3") })).rejects.toMatchObject({
       code: "unsupported",
       message: expect.stringMatching(/several actions in the state 1 of an alternative; .* continued=tree$/),

@@ -1,7 +1,5 @@
 import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { readEpisodes } from "../rollout/stored.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
@@ -9,26 +7,32 @@ import { readEpisodeIndex } from "../runs/read-episodes.ts";
 import { readData, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { Evaluation } from "../runs/records.ts";
-import type { TrainEvent } from "./events.ts";
-import type { Resolved, TrainOptions } from "./state.ts";
+import type { Resolved } from "./state.ts";
 import { supervisedRecipe } from "../recipes/supervised.ts";
-import { HashEngine } from "./testing/hash-engine.ts";
-import type { HashEngineOptions } from "./testing/hash-engine.ts";
-import { recordsOf as recordsIn } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./run.ts";
+import { hashEngineFor, trainings, type Trained } from "./testing/trainings.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-train-"));
+const consistent = { isConsistent: true };
+const { at, trained, stopped, inParts, recordsOf } = trainings(consistent);
+
+const checkpoint = { every: 2, keep: 1 };
+const tiny = tinyRecipe({ checkpoint });
+/** Reinforcement of one step. */
+const brief: Partial<RecipeInput> = {
+  warmStart: undefined,
+  train: { steps: 1, tasksPerStep: 1, learningRate: 0.001 },
+  evaluation: { tasks: 1 },
+};
+let whole: Trained;
+beforeAll(async () => {
+  whole = await trained("whole", tiny);
 });
-afterEach(() => fs.rm(root, { recursive: true }));
 
-const twoPolicies = (frozen: { scout?: boolean; planner?: boolean } = {}): Partial<RecipeInput> => ({
+const twoPolicies = (frozen = false): Partial<RecipeInput> => ({
   team: {
     roles: {
-      scout: { policy: "first", prompt: "", maxTokens: 8, frozen: frozen.scout ?? false },
-      planner: { policy: "second", prompt: "", maxTokens: 8, frozen: frozen.planner ?? false },
+      scout: { policy: "first", prompt: "", maxTokens: 8, frozen },
+      planner: { policy: "second", prompt: "", maxTokens: 8 },
     },
     phases: [["scout"], ["planner"]],
     turns: 2,
@@ -36,40 +40,6 @@ const twoPolicies = (frozen: { scout?: boolean; planner?: boolean } = {}): Parti
   policies: { first: { model: { preset: "nano" } }, second: { model: { preset: "nano" } } },
   evaluation: { tasks: 2 },
 });
-
-function hashEngineOptions({ environment }: Resolved): HashEngineOptions {
-  return { vocabularySize: wordsOf({ environment }).length + 6, endToken: 2, isConsistent: true };
-}
-
-function hashEngine(resolved: Resolved, onCall?: HashEngineOptions["onCall"]): HashEngine {
-  return new HashEngine({ ...hashEngineOptions(resolved), ...(onCall === undefined ? {} : { onCall }) });
-}
-
-interface Trained {
-  readonly events: TrainEvent[];
-  readonly weights: Record<string, number>;
-  readonly status: string;
-}
-
-async function trainOnce(
-  name: string,
-  resolved: Resolved,
-  options: Partial<TrainOptions> = {},
-): Promise<Trained> {
-  const events: TrainEvent[] = [];
-  const engine = (options.engine as HashEngine | undefined) ?? hashEngine(resolved);
-  const onEvent = (event: TrainEvent) => {
-    events.push(event);
-    options.onEvent?.(event);
-  };
-  const outcome = await train({ ...resolved, directory: path.join(root, name), ...options, engine, onEvent });
-  const weights = Object.fromEntries(
-    [...engine.policies].map(([policy, { weights: value }]) => [policy, value]),
-  );
-  return { events, weights, status: outcome.status };
-}
-
-const recordsOf = (name: string) => recordsIn(path.join(root, name));
 
 /** Warnings about the environment itself. */
 function warned({ events }: Trained): string[] {
@@ -79,8 +49,7 @@ function warned({ events }: Trained): string[] {
 }
 
 test("rewards outside [0, 1] are reported once", async () => {
-  const resolved = tinyRecipe();
-  const { environment } = resolved;
+  const { environment } = tiny;
   const large = {
     ...environment,
     step: async (...given: Parameters<typeof environment.step>) => {
@@ -89,35 +58,32 @@ test("rewards outside [0, 1] are reported once", async () => {
       return { ...rest, rewards: Object.fromEntries(tenfold) as typeof rewards };
     },
   };
-  expect(warned(await trainOnce("usual", resolved))).toEqual([]);
-  expect(warned(await trainOnce("large", { ...resolved, environment: large }))).toEqual([
+  expect(warned(whole)).toEqual([]);
+  const resolved = { ...tinyRecipe(brief), environment: large };
+  expect(warned(await trained("large", resolved))).toEqual([
     "plan-path gave the team reward 10 to scout in train/1/0; rewards and scores belong in [0, 1]",
   ]);
 });
 
 /** A run whose tasks are from a data set, with the given digest of its contents. */
 function onData(digest: string): Resolved {
-  const resolved = tinyRecipe();
+  const resolved = tinyRecipe({ ...brief, train: { steps: 2, tasksPerStep: 1, learningRate: 0.001 } });
   const origin = { dataset: "owner/set", config: "default", commit: "a".repeat(40), files: {} };
   const tasks = { ...origin, slices: "train", problems: 9, malformed: 0, failing: 0, excluded: 0, digest };
   return { ...resolved, environment: { ...resolved.environment, data: { train: tasks } } };
 }
 
 test("the data of the tasks is recorded, and a change in a resumed run is logged", async () => {
-  const directory = path.join(root, "run");
-  const stop = new AbortController();
-  const onEvent = ({ type }: TrainEvent) => void (type === "step" && stop.abort());
-  await trainOnce("run", onData("one"), { stop: stop.signal, onEvent });
-  const [first, ...none] = await readData(directory);
+  await stopped("data", onData("one"), ({ type }) => type === "step");
+  const [first, ...none] = await readData(at("data"));
   expect(first).toMatchObject({ step: 0, data: { train: { commit: "a".repeat(40), digest: "one" } } });
   expect(none).toEqual([]);
-  const { events } = await trainOnce("run", onData("two"));
+  const { events } = await trained("data", onData("two"));
   const logged = events.filter((event) => event.type === "warning");
   expect(logged.map(({ problem }) => problem).filter((text) => text.startsWith("the tasks"))).toEqual([
-    "the tasks of train have changed since the run started " +
-      "(commit aaaaaaaaaaaa, 9 problems, content hash one, now commit aaaaaaaaaaaa, 9 problems, content hash two)",
+    expect.stringMatching(/^the tasks of train have changed .*commit a{12}, .*hash one, now .*hash two\)$/),
   ]);
-  const recorded = (await readData(directory)).map(({ step, data }) => [step, data["train"]?.digest]);
+  const recorded = (await readData(at("data"))).map(({ step, data }) => [step, data["train"]?.digest]);
   expect(recorded).toEqual([
     [0, "one"],
     [1, "two"],
@@ -125,7 +91,7 @@ test("the data of the tasks is recorded, and a change in a resumed run is logged
 });
 
 test("a run from warm start to table", async () => {
-  const { events, status } = await trainOnce("run", tinyRecipe());
+  const { events, status } = whole;
   expect(status).toBe("finished");
   const shown = events.flatMap((event) => {
     if (event.type === "step") return [`${event.metrics.stage} ${event.metrics.stageStep}`];
@@ -154,7 +120,7 @@ test("a run from warm start to table", async () => {
     "team after",
     "finished",
   ]);
-  const directory = path.join(root, "run");
+  const directory = at("whole");
   expect((await readMetrics(directory)).map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   expect(await readTimings(directory)).toHaveLength(7 + 4);
   expect((await readEvaluations(directory)).map(({ tasks }) => tasks)).toEqual([6, 6, 3, 6]);
@@ -167,26 +133,18 @@ test("a run from warm start to table", async () => {
   ]);
   const { directory: weights } = finished.result.policies["shared"] ?? { directory: "" };
   expect(weights).toBe("checkpoints/step-7/shared");
-  expect(await fs.readdir(path.join(directory, weights))).toEqual(["weights"]);
+  expect(await fs.readdir(at("whole", weights))).toEqual(["weights"]);
 });
 
 test("a finished run is shown again, not repeated", async () => {
-  await trainOnce("run", tinyRecipe());
-  const before = await recordsOf("run");
-  const { events } = await trainOnce("run", tinyRecipe());
+  const before = await recordsOf("whole");
+  const { events } = await trained("whole", tiny);
   expect(events).toMatchObject([{ type: "finished", alreadyDone: true }]);
-  expect(await recordsOf("run")).toEqual(before);
+  expect(await recordsOf("whole")).toEqual(before);
 });
 
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-}
-
 test("recorded episodes hold exact tokens, both rewards and the credit of every action, kept or not", async () => {
-  await trainOnce("run", tinyRecipe());
-  const stored = await collect(readEpisodes(path.join(root, "run"), { step: 4, from: "training" }));
+  const stored = await Array.fromAsync(readEpisodes(at("whole"), { step: 4, from: "training" }));
   expect(stored.map(({ episode }) => episode.id)).toEqual(["train/1/0", "train/1/1", "train/1/2"]);
   const nodes = stored.flatMap(({ episode }) => episode.nodes);
   expect(new Set(nodes.map(({ kept }) => kept))).toEqual(new Set([true, false]));
@@ -211,8 +169,8 @@ test("recorded episodes hold exact tokens, both rewards and the credit of every 
 
 test("every episode of an evaluation is recorded, and as many of a step as the recipe says", async () => {
   const record = { training: { every: 2, perStep: 1 }, evaluation: "all" } as const;
-  await trainOnce("run", tinyRecipe({ record }));
-  const run = path.join(root, "run");
+  await trained("recorded", tinyRecipe({ record }));
+  const run = at("recorded");
   const ids = (await readEpisodeIndex(run)).map(({ id }) => id);
   const evaluations = await readEvaluations(run);
   const of = ({ step, team }: Evaluation) => ids.filter((id) => id.startsWith(`evaluation/${step}/${team}/`));
@@ -223,228 +181,196 @@ test("every episode of an evaluation is recorded, and as many of a step as the r
     expect(credit).toBeUndefined();
   }
   const nothing = { training: { perStep: 0 }, evaluation: 0 };
-  await trainOnce("none", tinyRecipe({ record: nothing }));
-  expect(await readEpisodeIndex(path.join(root, "none"))).toEqual([]);
+  await trained("none", tinyRecipe({ ...brief, record: nothing }));
+  expect(await readEpisodeIndex(at("none"))).toEqual([]);
 });
 
 test("stopped after any step and resumed, a run ends with the same weights and records", async () => {
-  const resolved = tinyRecipe({ checkpoint: { every: 2, keep: 1 } });
-  const whole = await trainOnce("whole", resolved);
-  const stops: unknown[] = [];
-  let part: Trained;
-  do {
-    const stop = new AbortController();
-    const onEvent = (event: TrainEvent) => event.type === "step" && stop.abort();
-    part = await trainOnce("parts", resolved, { stop: stop.signal, onEvent });
-    stops.push(part.events.at(-1));
-  } while (part.status === "interrupted");
+  const parts = await inParts("parts", tiny);
   // The stop after the last step only cancels its evaluation.
   const steps = [1, 2, 3, 4, 5, 6, 7];
   const interrupted = steps.map((step) => ({ type: "interrupted", step, checkpoint: step }));
-  expect(stops).toMatchObject([...interrupted, { type: "finished" }]);
-  expect(part.weights).toEqual(whole.weights);
+  expect(parts.map(({ events }) => events.at(-1))).toMatchObject([...interrupted, { type: "finished" }]);
+  expect(parts.at(-1)?.weights).toEqual(whole.weights);
   expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
 });
 
 test("the checkpoint of the best evaluation stays, also if the run is stopped after each step", async () => {
   const resolved = tinyRecipe({
-    checkpoint: { every: 2, keep: 1, best: "success" },
+    checkpoint: { ...checkpoint, best: "success" },
     evaluation: { tasks: 7, every: 1 },
   });
-  const whole = await trainOnce("whole", resolved);
-  const own = (await readEvaluations(path.join(root, "whole"))).filter(({ team }) => team === "team");
+  const { events, weights } = await trained("best", resolved);
+  const own = (await readEvaluations(at("best"))).filter(({ team }) => team === "team");
   const highest = Math.max(...own.map(({ success }) => success));
   const { step = -1, success } = own.find((one) => one.success === highest) ?? {};
-  const kept = async (run: string) => checkpointSteps(path.join(root, run, "checkpoints"));
+  const kept = async (run: string) => checkpointSteps(at(run, "checkpoints"));
   expect([3, 4, 5, 6]).toContain(step); // else nothing would be kept that is not the newest
-  expect(await kept("whole")).toEqual([step, 7]);
-  expect(whole.events.at(-1)).toMatchObject({ result: { best: { step, success } } });
-  let part: Trained;
-  do {
-    const stop = new AbortController();
-    const onEvent = (event: TrainEvent) => event.type === "step" && stop.abort();
-    part = await trainOnce("parts", resolved, { stop: stop.signal, onEvent });
-  } while (part.status === "interrupted");
-  expect(await kept("parts")).toEqual(await kept("whole"));
-  expect(part.weights).toEqual(whole.weights);
+  expect(await kept("best")).toEqual([step, 7]);
+  expect(events.at(-1)).toMatchObject({ result: { best: { step, success } } });
+  const parts = await inParts("best in parts", resolved);
+  expect(await kept("best in parts")).toEqual(await kept("best"));
+  expect(parts.at(-1)?.weights).toEqual(weights);
 });
 
 test("limits on playing episodes change no result, and may change when a run is resumed", async () => {
-  const { weights } = await trainOnce("free", tinyRecipe());
-  const stop = new AbortController();
-  const onEvent = (event: TrainEvent) => event.type === "step" && event.metrics.step === 5 && stop.abort();
-  const options = { stop: stop.signal, onEvent };
-  await trainOnce("limited", tinyRecipe({ rollout: { concurrency: 1 } }), options);
-  const resumed = await trainOnce("limited", tinyRecipe({ rollout: { concurrency: 2, timeoutSeconds: 60 } }));
+  const limitedTo = (rollout: RecipeInput["rollout"]) => tinyRecipe({ checkpoint, rollout });
+  await stopped(
+    "limited",
+    limitedTo({ concurrency: 1 }),
+    (event) => event.type === "step" && event.metrics.step === 5,
+  );
+  const resumed = await trained("limited", limitedTo({ concurrency: 2, timeoutSeconds: 60 }));
   expect(resumed.status).toBe("finished");
-  expect(resumed.weights).toEqual(weights);
+  expect(resumed.weights).toEqual(whole.weights);
   const { "recipe.yaml": _, ...limited } = await recordsOf("limited");
-  expect(await recordsOf("free")).toMatchObject(limited);
+  expect(await recordsOf("whole")).toMatchObject(limited);
 });
 
 test("stopped during an evaluation, only the evaluation is repeated", async () => {
-  await trainOnce("whole", tinyRecipe());
-  const stop = new AbortController();
-  const onEvent = (event: TrainEvent) =>
-    event.type === "evaluation-progress" && event.team === "single" && stop.abort();
-  const { status } = await trainOnce("parts", tinyRecipe(), { stop: stop.signal, onEvent });
+  const name = "stopped in an evaluation";
+  const { status } = await stopped(
+    name,
+    tiny,
+    (event) => event.type === "evaluation-progress" && event.team === "single",
+  );
   expect(status).toBe("interrupted");
-  expect((await readEvaluations(path.join(root, "parts"))).map(({ team }) => team)).toEqual(["team"]);
-  const { events } = await trainOnce("parts", tinyRecipe());
+  expect((await readEvaluations(at(name))).map(({ team }) => team)).toEqual(["team"]);
+  const { events } = await trained(name, tiny);
   expect(events.find((event) => event.type === "evaluation")?.evaluation.team).toBe("single");
-  expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+  expect(await recordsOf(name)).toEqual(await recordsOf("whole"));
 });
 
 test.each(["sample", "forwardBackward", "optimStep"] as const)(
   "cancelled during a %s, a run resumes from its last checkpoint and ends the same",
   async (verb) => {
-    await trainOnce("whole", tinyRecipe());
     const cancel = new AbortController();
     let calls = 0;
-    const engine = hashEngine(tinyRecipe(), (called) => {
+    const onCall = (called: string) => {
       calls += called === verb ? 1 : 0;
       if (calls === 6) cancel.abort();
-    });
-    const { status, events } = await trainOnce("parts", tinyRecipe(), { engine, cancel: cancel.signal });
+    };
+    const engine = hashEngineFor(tiny, { ...consistent, onCall });
+    const { status, events } = await trained(verb, tiny, { engine, cancel: cancel.signal });
     expect(status).toBe("interrupted");
     expect(events.at(-1)?.type).toBe("interrupted");
-    expect((await trainOnce("parts", tinyRecipe())).status).toBe("finished");
-    expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+    expect((await trained(verb, tiny)).status).toBe("finished");
+    expect(await recordsOf(verb)).toEqual(await recordsOf("whole"));
   },
 );
 
-function engineWith(threads: string, build: string): HashEngine {
-  const arithmetic = { kernels: "scalar", threads, build };
-  return new HashEngine({ ...hashEngineOptions(tinyRecipe()), arithmetic });
-}
+const engineWith = (threads: string, build: string) =>
+  hashEngineFor(tiny, { ...consistent, arithmetic: { kernels: "scalar", threads, build } });
 
 test("a run resumed on another engine logs and records the change, and is otherwise the same", async () => {
-  await trainOnce("whole", tinyRecipe());
   const stop = new AbortController();
-  const onEvent = (event: TrainEvent) => event.type === "checkpoint" && stop.abort();
-  await trainOnce("parts", tinyRecipe(), { stop: stop.signal, onEvent, engine: engineWith("1", "old") });
-  const { events, status } = await trainOnce("parts", tinyRecipe(), { engine: engineWith("2", "new") });
+  await trained("moved", tiny, {
+    stop: stop.signal,
+    onEvent: (event) => event.type === "checkpoint" && stop.abort(),
+    engine: engineWith("1", "old"),
+  });
+  const { events, status } = await trained("moved", tiny, { engine: engineWith("2", "new") });
   expect(status).toBe("finished");
-  const [step, changes] = [
-    2,
-    [
-      { name: "threads", before: "1", now: "2" },
-      { name: "build", before: "old", now: "new" },
-    ],
+  const changes = [
+    { name: "threads", before: "1", now: "2" },
+    { name: "build", before: "old", now: "new" },
   ];
   expect(events.filter(({ type }) => type === "engine-changed")).toEqual([
-    { type: "engine-changed", step, changes },
+    { type: "engine-changed", step: 2, changes },
   ]);
-  const { "engines.jsonl": engines, ...parts } = await recordsOf("parts");
-  const { "engines.jsonl": _, ...whole } = await recordsOf("whole");
-  expect(parts).toEqual(whole);
-  expect(
-    (engines ?? "")
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as unknown),
-  ).toMatchObject([
+  const { "engines.jsonl": engines = "", ...moved } = await recordsOf("moved");
+  const { "engines.jsonl": _, ...rest } = await recordsOf("whole");
+  expect(moved).toEqual(rest);
+  const lines = engines.trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { step: 0, arithmetic: { threads: "1", build: "old" } },
     { step: 2, arithmetic: { threads: "2", build: "new" } },
   ]);
 });
 
 test("warns only of a recipe that sums action rewards, before training", async () => {
-  const algorithm = { name: "magrpo", samples: 2, reward: "action", handOver: "all" };
-  const { events } = await trainOnce("summed", tinyRecipe({ algorithm }));
+  const magrpo = { name: "magrpo", samples: 2 };
+  const algorithm = { ...magrpo, reward: "action", handOver: "all" };
+  const { events } = await trained("summed", tinyRecipe({ ...brief, algorithm }));
   expect(events.slice(0, 2).map(({ type }) => type)).toEqual(["run-started", "warning"]);
   expect(events.filter(({ type }) => type === "warning")).toHaveLength(1);
-  const other = await trainOnce("changes", tinyRecipe({ algorithm: { name: "magrpo", samples: 2 } }));
+  const other = await trained("changes", tinyRecipe({ ...brief, algorithm: magrpo }));
   expect(other.events.filter(({ type }) => type === "warning")).toEqual([]);
 });
 
 test("warns of an engine's tokenizer that could not be compared", async () => {
-  const engine = hashEngine(tinyRecipe());
+  const engine = hashEngineFor(tiny, consistent);
   const create = engine.createPolicy.bind(engine);
   engine.createPolicy = async (options) => ({ ...(await create(options)), uncheckedTokenizer: "unlike it" });
-  const { events } = await trainOnce("unchecked", tinyRecipe(), { engine });
+  const { events } = await trained("unchecked", tinyRecipe(brief), { engine });
   expect(events.filter(({ type }) => type === "warning")).toMatchObject([
     { key: "policies.shared.model", problem: "unlike it" },
   ]);
 });
 
 test("an engine failure leaves a run that can be resumed", async () => {
-  await trainOnce("whole", tinyRecipe());
-  const engine = hashEngine(tinyRecipe(), (verb) => {
+  const onCall = (verb: string) => {
     if (verb === "save") throw new TroupeError("no_memory", "no memory");
-  });
-  await expect(trainOnce("parts", tinyRecipe(), { engine })).rejects.toMatchObject({ code: "no_memory" });
-  expect((await trainOnce("parts", tinyRecipe())).status).toBe("finished");
-  expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+  };
+  const engine = hashEngineFor(tiny, { ...consistent, onCall });
+  await expect(trained("failed", tiny, { engine })).rejects.toMatchObject({ code: "no_memory" });
+  expect((await trained("failed", tiny)).status).toBe("finished");
+  expect(await recordsOf("failed")).toEqual(await recordsOf("whole"));
 });
 
-test("roles with a policy each: both are trained, without affecting each other", async () => {
-  const { weights, events } = await trainOnce("run", tinyRecipe(twoPolicies()));
+test("of roles with a policy each both are trained; a frozen one only by the warm start", async () => {
+  const { weights, events } = await trained("two", tinyRecipe(twoPolicies()));
   expect(new Set([1, weights["first"], weights["second"]]).size).toBe(3);
   const steps = events.filter((event) => event.type === "step");
   for (const { metrics } of steps) expect(Object.keys(metrics.policies)).toEqual(["first", "second"]);
+  const nothing = { steps: 0, tasksPerStep: 1, learningRate: 1 };
+  const warm = await trained("warm", tinyRecipe({ ...twoPolicies(), train: nothing }));
+  const frozen = await trained("frozen", tinyRecipe(twoPolicies(true)));
+  expect(frozen.weights["first"]).toBe(warm.weights["first"]);
+  expect(frozen.weights["second"]).not.toBe(warm.weights["second"]);
 });
 
-test("a frozen role's policy is unchanged after the warm start; the others are trained", async () => {
-  const all = await trainOnce(
-    "warm",
-    tinyRecipe({ ...twoPolicies(), train: { steps: 0, tasksPerStep: 1, learningRate: 1 } }),
-  );
-  const frozen = await trainOnce("run", tinyRecipe(twoPolicies({ scout: true })));
-  expect(frozen.weights["first"]).toBe(all.weights["first"]);
-  expect(frozen.weights["second"]).not.toBe(all.weights["second"]);
-});
+/** An untrained model with the words of boards of 4 × 4. */
+const nano = { path: at("whole", "models", "nano") };
 
 test("a frozen policy from the user's directory is not changed by the warm start either", async () => {
-  await trainOnce("base", tinyRecipe());
-  const model = { path: path.join(root, "base", "models", "nano") };
-  const recipe = tinyRecipe({
-    ...twoPolicies({ scout: true }),
-    policies: { first: { model }, second: { model: { preset: "nano" } } },
-  });
-  const { weights, events } = await trainOnce("run", recipe);
+  const policies = { first: { model: nano }, second: { model: { preset: "nano" } } };
+  const { weights, outcome } = await trained("own", tinyRecipe({ ...twoPolicies(true), policies }));
   expect(weights["first"]).toBe(1);
-  const finished = events.at(-1);
-  if (finished?.type !== "finished") throw new Error(`ended with ${finished?.type}`);
-  expect(finished.result.policies["first"]?.directory).toBe(model.path);
-  expect(finished.result.policies["second"]?.directory).toBe("checkpoints/step-7/second");
+  expect(outcome).toMatchObject({
+    result: {
+      policies: { first: { directory: nano.path }, second: { directory: "checkpoints/step-7/second" } },
+    },
+  });
 });
 
 test("a model whose vocabulary lacks the environment's words is rejected before training", async () => {
-  await trainOnce("small", tinyRecipe());
-  const model = { path: path.join(root, "small", "models", "nano") };
-  const larger = tinyRecipe({ environment: { name: "plan-path", size: 5 }, policies: { shared: { model } } });
+  const policies = { shared: { model: nano } };
+  const larger = tinyRecipe({ environment: { name: "plan-path", size: 5 }, policies });
   const calls: string[] = [];
-  const engine = hashEngine(larger, (verb) => calls.push(verb));
-  await expect(trainOnce("run", larger, { engine })).rejects.toThrow(
+  const engine = hashEngineFor(larger, { onCall: (verb) => calls.push(verb) });
+  await expect(trained("larger", larger, { engine })).rejects.toThrow(
     /tokenizer of .*nano lacks \d+ of the \d+ words of plan-path: .*a5.*byte-level/,
   );
   expect(calls).toEqual([]);
-  const few = new HashEngine({ vocabularySize: 9, endToken: 2 });
-  await expect(
-    trainOnce("few", tinyRecipe({ policies: { shared: { model } } }), { engine: few }),
-  ).rejects.toThrow(
-    /nano has weights for 9 tokens, but its tokenizer assigns larger ids to \d+ of the \d+ words of plan-path/,
+  const few = hashEngineFor(larger, { vocabularySize: 9 });
+  await expect(trained("few", tinyRecipe({ policies }), { engine: few })).rejects.toThrow(
+    /nano has weights for 9 tokens, but its tokenizer assigns larger ids to \d+ of the \d+ words/,
   );
 });
 
 test("the seed determines everything except the evaluation's tasks", async () => {
-  const first = await trainOnce("a", tinyRecipe());
-  const again = await trainOnce("b", tinyRecipe());
-  const other = await trainOnce("c", tinyRecipe({ seed: 2 }));
-  expect(again.weights).toEqual(first.weights);
-  expect(other.weights).not.toEqual(first.weights);
-  expect(await recordsOf("a")).toEqual(await recordsOf("b"));
+  const again = await trained("again", tiny);
+  const other = await trained("other seed", tinyRecipe({ seed: 2 }));
+  expect(again.weights).toEqual(whole.weights);
+  expect(other.weights).not.toEqual(whole.weights);
+  expect(await recordsOf("again")).toEqual(await recordsOf("whole"));
 });
 
 test("the warm start alone ends with every team's evaluation", async () => {
-  const events: TrainEvent[] = [];
-  const resolved = tinyRecipe();
-  const onEvent = (event: TrainEvent) => events.push(event);
-  const recipe = supervisedRecipe(resolved.recipe);
-  const engine = hashEngine(resolved);
-  const outcome = await train({ ...resolved, recipe, directory: path.join(root, "sft"), engine, onEvent });
-  expect(outcome.status).toBe("finished");
+  const recipe = supervisedRecipe(tiny.recipe);
+  const { status, events } = await trained("sft", { ...tiny, recipe });
+  expect(status).toBe("finished");
   const evaluations = events.flatMap((event) => (event.type === "evaluation" ? [event.evaluation] : []));
   expect(evaluations.map(({ team, moment, step }) => [team, moment, step])).toEqual([
     ["team", "after", 3],

@@ -1,19 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { judgeEpisode } from "../judges/judge-episode.ts";
 import type { Judge } from "../judges/judge.ts";
-import { silent, talk } from "../judges/testing/talk.ts";
+import { judgeBy, silent, talk } from "../judges/testing/talk.ts";
 import type { Action, Episode, Verdict } from "../rollout/episode.ts";
 import { numbers } from "../rollout/testing/numbers.ts";
 import { calibrationOf, passAt } from "./scores.ts";
 import { assert, integer, property } from "fast-check";
 import { mean } from "../statistics.ts";
 
-const by = (verdict: (action: Action) => Verdict): Judge => ({
-  judge: async (_, asked) =>
-    asked.map(({ node, action }) => ({ node: node.id, action: action.id, verdict: verdict(action) })),
-  settle: async () => {},
-  close: async () => {},
-});
+const by = (verdict: (action: Action) => Verdict): Judge => judgeBy(({ action }) => verdict(action));
 const judged = (episode: Episode, judge: Judge) => judgeEpisode(episode, judge, { fills: "all", as: "team" });
 const branch = { branch: { root: 3, inner: 1 }, keep: "all" } as const;
 
@@ -41,14 +36,8 @@ describe("the rank correlation of scores and outcomes", () => {
 
   it("leaves out verdicts that failed, and is nothing without scores", async () => {
     const episode = await starts("1", "2", "4");
-    expect(
-      calibrationOf([
-        await judged(
-          episode,
-          by(() => ({ failure: "no idea" })),
-        ),
-      ]),
-    ).toBeNull();
+    const failing = by(() => ({ failure: "no idea" }));
+    expect(calibrationOf([await judged(episode, failing)])).toBeNull();
     expect(calibrationOf([episode])).toBeNull();
   });
 });

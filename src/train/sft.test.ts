@@ -1,10 +1,7 @@
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import type { Demonstration, Environment } from "../environments/environment.ts";
 import { keyAt, rootKey } from "../random.ts";
-import type { RolloutPolicy } from "../rollout/setting.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { examplesOf, tokensOf, weighted } from "./sft.ts";
@@ -16,14 +13,9 @@ const { recipe, environment } = tinyRecipe({
   environment: { name: "plan-path", size: 4, demonstrations: { tasksPerBoard: 3 } },
 });
 const key = keyAt(rootKey(1), "lesson");
-let root = "";
-let policy: RolloutPolicy;
-beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-examples-"));
-  writeWordTokenizer(root, wordsOf({ environment }));
-  policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
-});
-afterAll(() => fs.rm(root, { recursive: true }));
+const root = temporaryFolder();
+writeWordTokenizer(root, wordsOf({ environment }));
+const policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
 
 function setup(changes: Partial<DemonstrationSetup> = {}): DemonstrationSetup {
   const teams = namedTeams(recipe, environment).slice(0, 1);

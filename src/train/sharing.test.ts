@@ -1,28 +1,19 @@
 /** What each policy is trained on: what its own roles saw and wrote, and nothing else. */
-import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Datum, Loss, LossResult } from "../engines/engine.ts";
 import { keyAt, rootKey } from "../random.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { examplesOf, demonstrationSetup } from "./sft.ts";
 import { learningPolicies, namedTeams, sftPolicies, trainedPolicies } from "./teams.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./run.ts";
+import { trainings } from "./testing/trainings.ts";
 
-let root = "";
-let tokenizer: Tokenizer;
-beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-sharing-"));
-  writeWordTokenizer(path.join(root, "words"), wordsOf(tinyRecipe()));
-  tokenizer = loadTokenizer(path.join(root, "words"));
-});
-afterAll(() => fs.rm(root, { recursive: true }));
+const { at, trained: trainedOn } = trainings();
+writeWordTokenizer(at("words"), wordsOf(tinyRecipe()));
+const tokenizer = loadTokenizer(at("words"));
 
 interface TrainedExample {
   readonly policy: string;
@@ -68,10 +59,12 @@ const perRole = {
   evaluation: { tasks: 2 },
 };
 
+const train = { steps: 2, tasksPerStep: 3, learningRate: 0.001 };
+
 async function trainedIn(name: string, changes: Partial<RecipeInput>): Promise<readonly TrainedExample[]> {
-  const resolved = tinyRecipe(changes);
+  const resolved = tinyRecipe({ train, ...changes });
   const engine = new Witness({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2 });
-  await train({ ...resolved, engine, directory: path.join(root, name) });
+  await trainedOn(name, resolved, { engine });
   return engine.trained;
 }
 

@@ -1,8 +1,8 @@
 /** A warm start of base models, on the real engine. */
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { openEngine } from "../engines/open.ts";
 import type { Recipe, RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
@@ -14,11 +14,7 @@ import { recordsOf } from "./testing/records-of.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
 
-let root = "";
-beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-bases-"));
-});
-afterAll(() => fs.rm(root, { recursive: true }));
+const root = temporaryFolder();
 
 const warmStart = { steps: 3, demonstrationsPerStep: 4, learningRate: 0.003 };
 const adapter = { rank: 2, alpha: 4 };
@@ -73,13 +69,17 @@ const weights = (...parts: string[]) => fs.readFile(path.join(...parts, "model.s
 const before = ({ result }: Trained) => ({ ...result.table.find(({ moment }) => moment === "before") });
 
 describe("every level of sharing starts from the same weights", () => {
+  let adapters: Trained;
+  beforeAll(async () => {
+    adapters = await trainIn("adapters", perRole({}, { adapter }));
+  });
+
   test("a shared policy, policies per role and adapters per role", async () => {
     const shared = await trainIn(
       "shared",
       tinyRecipe({ warmStart, evaluation, train: perRole().recipe.train }),
     );
     const whole = await trainIn("whole", perRole());
-    const adapters = await trainIn("adapters", perRole({}, { adapter }));
     const taught = await weights(shared.directory, "checkpoints", "step-3", "shared");
     for (const other of [whole, adapters]) {
       expect(await weights(other.directory, "models", "nano-taught")).toEqual(taught);
@@ -99,12 +99,10 @@ describe("every level of sharing starts from the same weights", () => {
   });
 
   test("stopped after every step and resumed, the run ends with the same files", async () => {
-    const recipe = perRole({}, { adapter });
+    const files = Object.entries(await recordsOf(adapters.directory));
     // Adapter directories name the folder of their base, so both runs must have the same path.
-    const whole = await trainIn("whole-run", recipe);
-    const files = Object.entries(await recordsOf(whole.directory));
-    await fs.rename(whole.directory, path.join(root, "moved"));
-    const parts = await trainIn("whole-run", recipe, true);
+    await fs.rename(adapters.directory, path.join(root, "moved"));
+    const parts = await trainIn("adapters", perRole({}, { adapter }), true);
     expect(parts.events.filter(({ type }) => type === "interrupted").length).toBeGreaterThanOrEqual(4);
     const again = await recordsOf(parts.directory);
     // A stop makes a checkpoint, so other older ones are kept.

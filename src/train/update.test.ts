@@ -39,6 +39,9 @@ const datum: Datum = {
 };
 const result: LossResult = { loss: 3, tokens: 4, entropy: 8, kl: 1, clipped: 2, logprobs: [] };
 
+const update = (...batches: readonly (readonly Datum[])[]) =>
+  ({ policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2), batches }) as const;
+
 function engineOf(results: readonly LossResult[], norms: readonly number[]) {
   const [left, leftNorms] = [[...results], [...norms]];
   return {
@@ -50,21 +53,14 @@ function engineOf(results: readonly LossResult[], norms: readonly number[]) {
 test("Adam's options follow the schedule; a policy's own learning rate overrides the stage's", () => {
   expect(adamAt(settings, 1).learningRate).toBe(0.5);
   expect(adamAt(settings, 3, 10).learningRate).toBe(5);
-  expect(adamAt(settings, 2)).toEqual({
-    learningRate: 1,
-    beta1: 0.9,
-    beta2: 0.95,
-    epsilon: 1e-8,
-    weightDecay: 0.1,
-    clipNorm: 2,
-  });
+  const { beta1, beta2, epsilon, weightDecay, clipNorm } = settings;
+  expect(adamAt(settings, 2)).toEqual({ learningRate: 1, beta1, beta2, epsilon, weightDecay, clipNorm });
 });
 
 test("the metrics are means per token over all optimizer steps; empty batches make none", async () => {
   const other: LossResult = { loss: 5, tokens: 12, entropy: 0, kl: 3, clipped: 0, logprobs: [] };
   const engine = engineOf([result, other], [0.5, 0.25]);
-  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
-  expect(await updatePolicy(engine, { ...update, batches: [[datum], [], [datum]] })).toEqual({
+  expect(await updatePolicy(engine, update([datum], [], [datum]))).toEqual({
     loss: 4,
     tokens: 8, // two batches of 2 + 2: a weight of 0 trains nothing
     optimizerSteps: 2,
@@ -76,21 +72,13 @@ test("the metrics are means per token over all optimizer steps; empty batches ma
   });
 });
 
-test("what the engine does not measure is absent from the metrics", async () => {
+test("what the engine does not measure is absent from the metrics, and so is what a step without an update has not", async () => {
   const { entropy: _, ...bare } = result;
-  const engine = {
-    forwardBackward: () => Promise.resolve(bare),
-    optimStep: () => Promise.resolve({}),
-  };
-  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
-  expect(await updatePolicy(engine, { ...update, batches: [[datum], [datum]] })).toEqual({
-    loss: 3,
-    tokens: 8,
-    optimizerSteps: 2,
-    learningRate: 1,
-    kl: 0.25,
-    clipShare: 0.5,
-  });
+  const engine = { forwardBackward: async () => bare, optimStep: async () => ({}) };
+  const measured = { loss: 3, tokens: 8, optimizerSteps: 2, learningRate: 1, kl: 0.25, clipShare: 0.5 };
+  expect(await updatePolicy(engine, update([datum], [datum]))).toEqual(measured);
+  const nothing = { loss: 0, tokens: 0, optimizerSteps: 0, learningRate: 1, gradientNorm: 0, clipShare: 0 };
+  expect(await updatePolicy(engineOf([], []), update([]))).toEqual(nothing);
 });
 
 test("all minibatches are submitted together; if several fail, the first error is thrown", async () => {
@@ -105,24 +93,8 @@ test("all minibatches are submitted together; if several fail, the first error i
       return Promise.reject(new Error("nothing to step with"));
     },
   };
-  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
-  await expect(updatePolicy(engine, { ...update, batches: [[datum], [datum]] })).rejects.toThrow(
-    "no gradients",
-  );
+  await expect(updatePolicy(engine, update([datum], [datum]))).rejects.toThrow("no gradients");
   expect(calls).toEqual(["gradients", "step", "gradients", "step"]);
-});
-
-test("a step without an update has measured neither entropy nor divergence", async () => {
-  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
-  const metrics = await updatePolicy(engineOf([], []), { ...update, batches: [[]] });
-  expect(metrics).toEqual({
-    loss: 0,
-    tokens: 0,
-    optimizerSteps: 0,
-    learningRate: 1,
-    gradientNorm: 0,
-    clipShare: 0,
-  });
 });
 
 test.each([
@@ -133,13 +105,7 @@ test.each([
   "a loss of %d, a gradient of norm %d, a divergence of %d: the run ends with advice",
   async (loss, norm, kl) => {
     const engine = engineOf([{ ...result, loss, kl }], [norm]);
-    const update = {
-      policy: "p",
-      loss: { type: "cross_entropy" },
-      batches: [[datum]],
-      adam: adamAt(settings, 2),
-    } as const;
-    await expect(updatePolicy(engine, update)).rejects.toThrow(
+    await expect(updatePolicy(engine, update([datum]))).rejects.toThrow(
       /diverged.*policy p.*learning rate was 1; lower it/s,
     );
   },
@@ -225,23 +191,14 @@ const rates = (schedule: Parameters<typeof learningRateAt>[0]) =>
 const close = (values: number[]) => values.map((value) => expect.closeTo(value, 12) as number);
 const cosine = (angle: number) => 0.1 + (0.9 * (1 + Math.cos(angle))) / 2;
 
-test("constant stays", () => {
-  expect(rates({ ...base, schedule: "constant" })).toEqual([1, 1, 1, 1, 1]);
-});
-
-test("linear and cosine start at the learning rate and end at its share", () => {
-  expect(rates({ ...base, schedule: "linear" })).toEqual(close([1, 0.775, 0.55, 0.325, 0.1]));
-  expect(rates({ ...base, schedule: "cosine" })).toEqual(
-    close([1, cosine(Math.PI / 4), 0.55, cosine((3 * Math.PI) / 4), 0.1]),
-  );
-});
-
-test("warm-up rises linearly and never starts at 0", () => {
-  expect(rates({ ...base, schedule: "constant", warmupSteps: 3 })).toEqual([0.25, 0.5, 0.75, 1, 1]);
-});
-
-test("a stage of one step has the full learning rate", () => {
-  expect(rates({ ...base, schedule: "cosine", steps: 1 })).toEqual([1]);
+test.each([
+  ["constant", {}, [1, 1, 1, 1, 1]],
+  ["linear", {}, [1, 0.775, 0.55, 0.325, 0.1]],
+  ["cosine", {}, [1, cosine(Math.PI / 4), 0.55, cosine((3 * Math.PI) / 4), 0.1]],
+  ["constant", { warmupSteps: 3 }, [0.25, 0.5, 0.75, 1, 1]],
+  ["cosine", { steps: 1 }, [1]],
+] as const)("the learning rates of %s with %j", (schedule, changes, expected) => {
+  expect(rates({ ...base, schedule, ...changes })).toEqual(close([...expected]));
 });
 
 const continuation = (logprobs: number[], mask?: number[]): Continuation => ({

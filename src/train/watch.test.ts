@@ -35,10 +35,8 @@ test("a warning is given once, and again after the figure was within its limit; 
   const values = [0.1, 0.1, 0.1, 0.1, 3, 0.1, 0.1, 0.1];
   const given = (action: string) =>
     values.flatMap((_, index) => {
-      const found = signsIn(
-        watched({ entropy: { below: 0.2, action } }, entropies(...values.slice(0, index + 1))),
-      );
-      return found.length > 0 ? [index + 1] : [];
+      const steps = entropies(...values.slice(0, index + 1));
+      return signsIn(watched({ entropy: { below: 0.2, action } }, steps)).length > 0 ? [index + 1] : [];
     });
   expect(given("warn")).toEqual([3, 8]);
   expect(given("stop")).toEqual([3, 4, 8]);
@@ -54,15 +52,12 @@ test("a figure that is measured in some steps has news in those only", () => {
 test("influence that was measured on few replies counts little", () => {
   const influences = [0.1, 1, 0.1];
   const limits = { influence: { below: 0.4 } };
-  const signs = (...replies: readonly number[]) =>
-    signsIn(
-      watched(
-        limits,
-        influences.map((influence, index) =>
-          stepOf(index + 1, 0.5, { influence, influenceReplies: replies[index] ?? 0 }),
-        ),
-      ),
+  const signs = (...replies: readonly number[]) => {
+    const steps = influences.map((influence, index) =>
+      stepOf(index + 1, 0.5, { influence, influenceReplies: replies[index] ?? 0 }),
     );
+    return signsIn(watched(limits, steps));
+  };
   // (0.1·20 + 1·200 + 0.1·20) ÷ 240 = 0.85, and (0.1·20 + 1·2 + 0.1·20) ÷ 42 = 0.14.
   expect(signs(20, 200, 20)).toEqual([]);
   const [sign] = signs(20, 2, 20);
@@ -84,24 +79,19 @@ test("steps before a return are no longer compared, but are still the best", () 
   expect(measures(3)).toEqual(["entropy", "success"]);
 });
 
-const drop = (successes: readonly number[]) =>
-  signsIn(
-    watched(
-      { success: { drop: 0.5 } },
-      successes.map((success, index) => stepOf(index + 1, success)),
-    ),
-  );
+const drop = (successes: readonly number[], episodes = 100) => {
+  const steps = successes.map((success, index) => stepOf(index + 1, success, {}, 0, episodes));
+  return signsIn(watched({ success: { drop: 0.5 } }, steps));
+};
 
 test("success has to fall by more than the limit, and by more than chance", () => {
   expect(drop([0.1, 0.6, 0.6, 0.6, 0.4, 0.3, 0.31])).toEqual([]);
-  expect(drop([0.1, 0.6, 0.62, 0.58, 0.5, 0.2, 0.21, 0.19])).toMatchObject([
+  const falling = [0.1, 0.6, 0.62, 0.58, 0.5, 0.2, 0.21, 0.19];
+  expect(drop(falling)).toMatchObject([
     { measure: "success", best: expect.closeTo(0.6), value: expect.closeTo(0.2) },
   ]);
   // Few episodes: three windows of 12 tasks, of which 7 and 2 were solved, are no proof.
-  const few = [0.1, 0.6, 0.62, 0.58, 0.5, 0.2, 0.21, 0.19].map((success, index) =>
-    stepOf(index + 1, success, {}, 0, 4),
-  );
-  expect(signsIn(watched({ success: { drop: 0.5 } }, few))).toEqual([]);
+  expect(drop(falling, 4)).toEqual([]);
   // As large a fall, between steps that differ as much.
   expect(drop([0.1, 0.9, 0, 0.9, 0.1, 0.6, 0, 0])).toEqual([]);
 });
@@ -151,13 +141,8 @@ test("evaluations are compared on the tasks that both have", () => {
   const unknown = { ...marked(3, hard), solved: undefined };
   const known = marked(0, "1110".repeat(40));
   const limits = { evaluation: { drop: 0.1, action: "stop" } };
-  expect(
-    signsIn(
-      watched(limits, entropies(1, 1, 1), {
-        evaluations: [{ ...known, solved: undefined }, unknown],
-      }),
-    ),
-  ).toEqual([]);
+  const evaluations = [{ ...known, solved: undefined }, unknown];
+  expect(signsIn(watched(limits, entropies(1, 1, 1), { evaluations }))).toEqual([]);
 });
 
 const unmarked = (step: number, tasks: number, success: number) =>

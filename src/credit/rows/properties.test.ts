@@ -38,12 +38,19 @@ const rewardLists = fc.array(
 /** Standardising divides by at least 1e-6, which can turn rounding errors of 1e-16 into 1e-10. */
 const rounding = 1e-8;
 
+function expectEqual(one: readonly number[] = [], other: readonly number[] = []): void {
+  expect(distance(one, other)).toBeLessThan(rounding);
+}
+
 describe.each(meanBaselined)("%s compares with the rest of the group:", (name) => {
-  it("advantages sum to zero", () => {
+  it("advantages sum to zero, and are ordered as the rewards", () => {
     fc.assert(
       fc.property(rewardLists, (rewards) => {
-        const sum = creditOf(name, rewards).reduce((total, value) => total + value, 0);
-        expect(sum).toBeCloseTo(0, 8);
+        const given = creditOf(name, rewards);
+        expect(given.reduce((total, value) => total + value, 0)).toBeCloseTo(0, 8);
+        const signs = (values: readonly number[]) =>
+          values.flatMap((one) => values.map((other) => Math.sign(one - other)));
+        expect(signs(given)).toEqual(signs(rewards));
       }),
     );
   });
@@ -51,15 +58,8 @@ describe.each(meanBaselined)("%s compares with the rest of the group:", (name) =
   it("adding a constant to all rewards changes nothing", () => {
     fc.assert(
       fc.property(rewardLists, fc.integer({ min: -3, max: 3 }), (rewards, shift) => {
-        expect(
-          distance(
-            creditOf(
-              name,
-              rewards.map((reward) => reward + shift),
-            ),
-            creditOf(name, rewards),
-          ),
-        ).toBeLessThan(rounding);
+        const shifted = rewards.map((reward) => reward + shift);
+        expectEqual(creditOf(name, shifted), creditOf(name, rewards));
       }),
     );
   });
@@ -69,15 +69,9 @@ describe.each(meanBaselined)("%s compares with the rest of the group:", (name) =
       fc.property(rewardLists, fc.nat(), (rewards, by) => {
         const at = by % rewards.length;
         const rotate = <T>(items: readonly T[]): T[] => [...items.slice(at), ...items.slice(0, at)];
-        expect(distance(creditOf(name, rotate(rewards)), rotate(creditOf(name, rewards)))).toBeLessThan(
-          rounding,
-        );
+        expectEqual(creditOf(name, rotate(rewards)), rotate(creditOf(name, rewards)));
       }),
     );
-  });
-
-  it("equal rewards give exactly 0", () => {
-    expect(creditOf(name, [0.1, 0.1, 0.1])).toEqual([0, 0, 0]);
   });
 });
 
@@ -89,70 +83,60 @@ const trajectory = (score: number) => ({
   score,
 });
 
+/** Of whole trajectories. */
+const creditOfTrajectories = (name: string, scores: readonly number[], options: object = {}) =>
+  credit([trajectories(0, scores.map(trajectory))], algorithmFrom(name, { ...options })).map(
+    ({ advantage }) => advantage,
+  );
+
+/** Two ways to the same advantages. */
+type Pair = readonly [readonly number[], readonly number[]];
+
 describe("rows in terms of each other", () => {
-  it("MARLOO = MAGRPO · G / (G − 1)", () => {
-    fc.assert(
-      fc.property(rewardLists, (rewards) => {
-        const factor = rewards.length / (rewards.length - 1);
-        expect(
-          distance(
-            creditOf("marloo", rewards),
-            creditOf("magrpo", rewards).map((value) => value * factor),
-          ),
-        ).toBeLessThan(rounding);
-      }),
-    );
-  });
-
-  it("MAGRPO with one role = GRPO without the scale = Dr. GRPO, and MARLOO = RLOO", () => {
-    fc.assert(
-      fc.property(rewardLists, (rewards) => {
-        expect(
-          distance(creditOf("magrpo", rewards), creditOf("grpo", rewards, { standardise: false })),
-        ).toBeLessThan(rounding);
-        expect(distance(creditOf("magrpo", rewards), creditOf("dr-grpo", rewards))).toBeLessThan(rounding);
-        expect(distance(creditOf("marloo", rewards), creditOf("rloo", rewards))).toBeLessThan(rounding);
-      }),
-    );
-  });
-
-  it("cross with one role = aligned", () => {
-    fc.assert(
-      fc.property(rewardLists, (rewards) => {
-        expect(
-          distance(creditOf("magrpo", rewards, { joint: "cross" }), creditOf("magrpo", rewards)),
-        ).toBeLessThan(rounding);
-      }),
-    );
-  });
-
-  it("a one-turn tree = a one-turn trajectory: neither discount nor hand-over matters", () => {
-    fc.assert(
-      fc.property(rewardLists, (rewards) => {
-        expect(
-          distance(creditOf("magrpo", rewards, { discount: 0.5 }), creditOf("magrpo", rewards)),
-        ).toBeLessThan(rounding);
-        expect(
-          distance(creditOf("magrpo", rewards, { handOver: "best" }), creditOf("magrpo", rewards)),
-        ).toBeLessThan(rounding);
-        expect(distance(creditOf("at-grpo", rewards), creditOf("grpo", rewards))).toBeLessThan(rounding);
-        expect(distance(creditOf("mareinforce", rewards), creditOf("reinforce", rewards))).toBeLessThan(
-          rounding,
-        );
-      }),
-    );
-  });
-
-  it("MAGRPO of whole trajectories = Dr. GRPO in every turn, if only their ends change the score", () => {
-    fc.assert(
-      fc.property(rewardLists, (scores) => {
-        const episode = trajectories(0, scores.map(trajectory));
-        const [ours, theirs] = [algorithmFrom("magrpo", { handOver: "each" }), algorithmFrom("dr-grpo")].map(
-          (algorithm) => credit([episode], algorithm).map(({ advantage }) => advantage),
-        );
-        expect(distance(ours, theirs ?? [])).toBeLessThan(rounding);
-      }),
-    );
+  it.each<[string, (rewards: readonly number[]) => Pair]>([
+    [
+      "MARLOO = MAGRPO · G / (G − 1)",
+      (given) => [
+        creditOf("marloo", given),
+        creditOf("magrpo", given).map((value) => (value * given.length) / (given.length - 1)),
+      ],
+    ],
+    [
+      "MAGRPO with one role = GRPO without the scale",
+      (given) => [creditOf("magrpo", given), creditOf("grpo", given, { standardise: false })],
+    ],
+    ["MAGRPO = Dr. GRPO", (given) => [creditOf("magrpo", given), creditOf("dr-grpo", given)]],
+    ["MARLOO = RLOO", (given) => [creditOf("marloo", given), creditOf("rloo", given)]],
+    [
+      "cross with one role = aligned",
+      (given) => [creditOf("magrpo", given, { joint: "cross" }), creditOf("magrpo", given)],
+    ],
+    [
+      "in a one-turn tree the discount does not matter",
+      (given) => [creditOf("magrpo", given, { discount: 0.5 }), creditOf("magrpo", given)],
+    ],
+    [
+      "nor does the hand-over",
+      (given) => [creditOf("magrpo", given, { handOver: "best" }), creditOf("magrpo", given)],
+    ],
+    [
+      "a one-turn tree = a one-turn trajectory",
+      (given) => [creditOf("at-grpo", given), creditOf("grpo", given)],
+    ],
+    ["without a baseline, too", (given) => [creditOf("mareinforce", given), creditOf("reinforce", given)]],
+    [
+      "MAGRPO of whole trajectories = Dr. GRPO in every turn, if only their ends change the score",
+      (given) => [
+        creditOfTrajectories("magrpo", given, { handOver: "each" }),
+        creditOfTrajectories("dr-grpo", given),
+      ],
+    ],
+    [
+      "REINFORCE with the batch as baseline = MAGRPO if the batch is one group",
+      (given) => [creditOf("reinforce", given, { baseline: "batch" }), creditOf("magrpo", given)],
+    ],
+  ])("%s", (_, both) => {
+    fc.assert(fc.property(rewardLists, (rewards) => expectEqual(...both(rewards))));
   });
 
   it("MAReMax reinforces nothing, and does not change the best", () => {
@@ -161,16 +145,6 @@ describe("rows in terms of each other", () => {
         const given = creditOf("maremax", rewards);
         expect(Math.max(...given)).toBe(0);
         expect(given[rewards.indexOf(Math.max(...rewards))]).toBe(0);
-      }),
-    );
-  });
-
-  it("REINFORCE with the batch as baseline = MAGRPO if the batch is one group", () => {
-    fc.assert(
-      fc.property(rewardLists, (rewards) => {
-        expect(
-          distance(creditOf("reinforce", rewards, { baseline: "batch" }), creditOf("magrpo", rewards)),
-        ).toBeLessThan(rounding);
       }),
     );
   });
@@ -187,7 +161,7 @@ describe("a policy's batch is whitened", () => {
         expect(given.reduce((total, value) => total + value, 0)).toBeCloseTo(0, 8);
         expect(squares / given.length).toBeCloseTo(1, 8);
         const other = rewards.map((reward) => 3 + scale * reward);
-        expect(distance(creditOf("reinforce-plus-plus", other, options), given)).toBeLessThan(rounding);
+        expectEqual(creditOf("reinforce-plus-plus", other, options), given);
       }),
     );
   });
@@ -239,36 +213,17 @@ describe("MAGRPO's tree by hand", () => {
     const found = byPlace(
       credit([episode], algorithmFrom("magrpo", { reward: "action", discount: 0.8, samples: 2 })),
     );
-    const expected = {
-      "0 left": 0.325,
-      "0 right": 0.325,
-      "1 left": -0.325,
-      "1 right": -0.325,
-      "0.0 left": 0.25,
-      "0.0 right": 0.25,
-      "0.1 left": -0.25,
-      "0.1 right": -0.25,
-      "1.0 left": -0.25,
-      "1.0 right": -0.25,
-      "1.1 left": 0.25,
-      "1.1 right": 0.25,
-    };
-    expect(Object.keys(found)).toEqual(Object.keys(expected).toSorted(byTree));
-    for (const [place, value] of Object.entries(expected)) expect(found[place]).toBeCloseTo(value, 14);
+    const expected = { "0": 0.325, "0.0": 0.25, "0.1": -0.25, "1": -0.325, "1.0": -0.25, "1.1": 0.25 };
+    const places = ["0", "0.0", "0.1", "1", "1.0", "1.1"] as const;
+    expect(Object.keys(found)).toEqual(places.flatMap((node) => [`${node} left`, `${node} right`]));
+    for (const node of places)
+      for (const role of ["left", "right"]) expect(found[`${node} ${role}`]).toBeCloseTo(expected[node], 14);
   });
 
   it("weighs a turn like the one before, which has half as many actions", () => {
     const whole = weights(episode, {});
-    expect(new Map(whole)).toEqual(
-      new Map([
-        ["0", 1],
-        ["0.0", 1 / 2],
-        ["0.1", 1 / 2],
-        ["1", 1],
-        ["1.0", 1 / 2],
-        ["1.1", 1 / 2],
-      ]),
-    );
+    const expected = { "0": 1, "0.0": 1 / 2, "0.1": 1 / 2, "1": 1, "1.0": 1 / 2, "1.1": 1 / 2 };
+    expect(Object.fromEntries(whole)).toEqual(expected);
     expect(new Set(weights(episode, { handOver: "best" }).map(([, weight]) => weight))).toEqual(new Set([1]));
   });
 
@@ -287,12 +242,6 @@ describe("MAGRPO's tree by hand", () => {
   });
 });
 
-/** Depth first, in credit's order. */
-function byTree(a: string, b: string): number {
-  const [first = "", second = ""] = [a.split(" ")[0], b.split(" ")[0]];
-  return first === second ? 0 : first < second ? -1 : 1;
-}
-
 describe("cross mode by hand", () => {
   // rewards by (left, right): 00 → 1, 01 → 0, 10 → .5, 11 → .5
   const sketch = {
@@ -309,17 +258,14 @@ describe("cross mode by hand", () => {
   );
 
   it("gives each of the 2 + 2 completions the mean over the joint actions that contain it", () => {
-    const places = credited.map(({ node, action: { role, sample }, occurrences }) => [
-      role,
-      sample,
-      node.id,
-      occurrences.map((one) => one.node.id),
-    ]);
+    const places = credited.map(({ node, action: { role, sample }, occurrences }) =>
+      [role, sample, "at", node.id, "of", ...occurrences.map((one) => one.node.id)].join(" "),
+    );
     expect(places).toEqual([
-      ["left", 0, "0", ["0", "1"]],
-      ["right", 0, "0", ["0", "2"]],
-      ["right", 1, "1", ["1", "3"]],
-      ["left", 1, "2", ["2", "3"]],
+      "left 0 at 0 of 0 1",
+      "right 0 at 0 of 0 2",
+      "right 1 at 1 of 1 3",
+      "left 1 at 2 of 2 3",
     ]);
     // left: .5 and .5; right: .75 and .25
     expect(credited.map((one) => one.return)).toEqual([0.5, 0.75, 0.25, 0.5]);

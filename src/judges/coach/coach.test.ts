@@ -2,13 +2,11 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { BudgetError, OutageError } from "../../errors.ts";
-import type { Episode, Verdict } from "../../rollout/episode.ts";
 import type { RecordedCall, RecordedCalls } from "../../calls/recorded.ts";
 import { unrecordedCalls } from "../../calls/recorded.ts";
 import { ServiceLog } from "../../calls/services.ts";
-import { judgeEpisode } from "../judge-episode.ts";
 import type { Judge, JudgeContext } from "../judge.ts";
-import { judgeContext, talk } from "../testing/talk.ts";
+import { failuresOf, judgeContext, judged, talk, verdictsOf } from "../testing/talk.ts";
 import { coachJudge } from "./coach.ts";
 import { coachOptions, type CoachOptions } from "./options.ts";
 import { spentIn } from "./spending.ts";
@@ -47,19 +45,9 @@ function coach(
   return coachJudge(options, judgeContext(parts));
 }
 
-async function judged(judge: Judge, episode?: Episode): Promise<Episode> {
-  return judgeEpisode(episode ?? (await talk()), judge, { fills: "missing", as: "team" });
-}
-
-function verdictsOf(episode: Episode): Verdict[] {
-  return episode.nodes.flatMap((node) => node.actions).flatMap(({ verdict }) => verdict ?? []);
-}
-
 /** Four actions. */
 const short = () => talk({ scheme: { branch: { root: 1, inner: 1 }, keep: "all" } });
 const twice = { retries: 2, firstDelay: 0, longestDelay: 0 };
-const failuresOf = (episode: Episode): string[] =>
-  verdictsOf(episode).map((verdict) => ("failure" in verdict ? verdict.failure : "none"));
 
 describe("a coach", () => {
   it("scores each action, once for the same question", async () => {
@@ -148,7 +136,7 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
   });
 
   it("and a hostile one costs little time", async () => {
-    const server = await serving(() => "{".repeat(900_000) + '"'.repeat(10_000));
+    const server = await serving(() => "{".repeat(300_000) + '"'.repeat(10_000));
     expect(failuresOf(await judged(coach(server), await short()))[0]).toContain("has no JSON object");
   });
 
@@ -174,6 +162,10 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
     );
   });
 });
+
+/** Four characters to a token, rounded up for each text. */
+const askedTokens = ({ asked }: CoachServer): number =>
+  asked.reduce((sum, { system, user }) => sum + Math.ceil((system.length + user.length) / 4), 0);
 
 const kept = (calls: readonly RecordedCall[]) => calls.filter(({ key }) => key.startsWith("coach rejected"));
 
@@ -408,13 +400,8 @@ describe("a budget", () => {
     const server = await serving(() => (response) => completion(response, text, "stop", usage));
     const calls = unrecordedCalls();
     await judged(coach(server, {}, { calls }), await short());
-    // Four characters to a token, rounded up for each text.
-    const asked = server.asked.map(({ system, user }) => Math.ceil((system.length + user.length) / 4));
-    expect(spentIn(calls)).toMatchObject({
-      requests: 4,
-      inputTokens: asked.reduce((sum, one) => sum + one),
-      outputTokens: 4 * Math.ceil(text.length / 4),
-    });
+    const outputTokens = 4 * Math.ceil(text.length / 4);
+    expect(spentIn(calls)).toMatchObject({ requests: 4, inputTokens: askedTokens(server), outputTokens });
   });
 
   it.each<[string, (response: ServerResponse) => void]>([
@@ -423,14 +410,10 @@ describe("a budget", () => {
   ])("counts the question if there is %s: the service may charge for it", async (_, respond) => {
     const server = await serving(() => respond);
     const calls = unrecordedCalls();
-    await judged(coach(server, { breaker: never, timeoutSeconds: 1 }, { calls }), await short());
-    const asked = server.asked.map(({ system, user }) => Math.ceil((system.length + user.length) / 4));
-    expect(asked).toHaveLength(4);
-    expect(spentIn(calls)).toMatchObject({
-      requests: 4,
-      inputTokens: asked.reduce((sum, one) => sum + one),
-      outputTokens: 0,
-    });
+    await judged(coach(server, { breaker: never, timeoutSeconds: 0.3 }, { calls }), await short());
+    expect(server.asked).toHaveLength(4);
+    const inputTokens = askedTokens(server);
+    expect(spentIn(calls)).toMatchObject({ requests: 4, inputTokens, outputTokens: 0 });
   });
 
   it("counts failed requests", async () => {

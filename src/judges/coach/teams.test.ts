@@ -87,65 +87,19 @@ const verdictsIn = ({ nodes }: Episode) =>
   );
 
 describe("a scripted team", () => {
-  it.each<[string, Says, readonly unknown[]]>([
-    [
-      "good",
-      good,
-      [
-        [0.9, null],
-        [0.9, null],
-        [0.9, null],
-      ],
-    ],
-    [
-      "wrong from the plan",
-      wrongPlan,
-      [
-        [0.1, "solver"],
-        [0.4, "solver"],
-        [0.4, "solver"],
-      ],
-    ],
-    [
-      "wrong from the program",
-      wrongProgram,
-      [
-        [0.9, null],
-        [0.1, "executor"],
-        [0.4, "executor"],
-      ],
-    ],
-    [
-      "saved by the verifier",
-      crash,
-      [
-        [0.9, null],
-        [0.1, "executor"],
-        [0.9, "executor"],
-      ],
-    ],
-    [
-      "wrong at the end",
-      wrongAnswer,
-      [
-        [0.9, null],
-        [0.9, null],
-        [0.1, "verifier"],
-      ],
-    ],
-    [
-      "hostile",
-      hostile,
-      [
-        [0.9, null],
-        [0.1, "executor"],
-        [0.4, "executor"],
-      ],
-    ],
+  it.each<[string, Says, string]>([
+    ["good", good, "0.9 null, 0.9 null, 0.9 null"],
+    ["wrong from the plan", wrongPlan, "0.1 solver, 0.4 solver, 0.4 solver"],
+    ["wrong from the program", wrongProgram, "0.9 null, 0.1 executor, 0.4 executor"],
+    ["saved by the verifier", crash, "0.9 null, 0.1 executor, 0.9 executor"],
+    ["wrong at the end", wrongAnswer, "0.9 null, 0.9 null, 0.1 verifier"],
+    ["hostile", hostile, "0.9 null, 0.1 executor, 0.4 executor"],
   ])("%s: verdicts, blame and rewards", async (_, says, expected) => {
     const { episode } = await coached(await play(says));
     const found = verdictsIn(episode);
-    expect(found.map(([, score, blame]) => [score, blame])).toEqual(expected);
+    expect(found.map(([, score, blame]) => `${score as number} ${blame as string}`).join(", ")).toBe(
+      expected,
+    );
     expect(found.map(([role]) => role)).toEqual(["solver", "executor", "verifier"]);
     for (const [role, score, , explanation, reward] of found) {
       expect(reward).toBe(score);

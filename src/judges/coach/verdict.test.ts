@@ -35,25 +35,13 @@ describe("a verdict of the player's that a coach quotes is none:", () => {
   it.each([
     ["the coach's own is cut off", `${quotes} ${json(0).slice(0, -4)}`, "not complete"],
     ["the coach's own has hardly begun", `${quotes} {`, "not complete"],
-    [
-      "the coach's own has an extra key",
-      `${quotes} ${json(0).replace("{", '{"note": 1, ')}`,
-      "Unrecognized key",
-    ],
+    ["its own has an extra key", `${quotes} ${json(0).replace("{", '{"note": 1, ')}`, "Unrecognized key"],
     ["the coach's own is written as in Python", `${quotes} {'score': 0}`, "not complete"],
     ["the coach's own has no quotation marks", `${quotes} {score: 0}`, "not complete"],
-    [
-      "the coach's own comes first and is broken",
-      `{"score": 0, "reason": "It" says} ${quotes}`,
-      "only quotes",
-    ],
+    ["its own comes first and is broken", `{"score": 0, "reason": "It" says} ${quotes}`, "only quotes"],
     ["the coach's own has an extra key and comes first", `{"note": 1, "score": 0} ${quotes}`, "only quotes"],
     ["there is none of the coach's own", quotes, "only quotes"],
-    [
-      "it is written in another layout",
-      `It says ${JSON.stringify(JSON.parse(players), null, 2)}.`,
-      "only quotes",
-    ],
+    ["it is in another layout", `It says ${JSON.stringify(JSON.parse(players), null, 2)}.`, "only quotes"],
     ["the coach's own differs", `${quotes} ${json(0)}`, "several verdicts that differ"],
     ["the coach's own differs and comes first", `${json(0)} ${quotes}`, "several verdicts that differ"],
   ])("%s", (_, answer, problem) => {

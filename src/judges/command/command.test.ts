@@ -4,12 +4,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { RecordedCalls } from "../../calls/recorded.ts";
 import type { RetryOptions } from "../../calls/retry.ts";
-import type { Episode, Verdict } from "../../rollout/episode.ts";
 import { pair } from "../../rollout/testing/numbers.ts";
 import { openRecordedCalls } from "../../runs/recorded-calls.ts";
-import { judgeEpisode } from "../judge-episode.ts";
-import type { Judge } from "../judge.ts";
-import { judgeContext, silent, talk, workshop, type Workshop } from "../testing/talk.ts";
+import {
+  failuresOf,
+  judgeContext,
+  judged,
+  silent,
+  talk,
+  verdictsOf,
+  workshop,
+  type Workshop,
+} from "../testing/talk.ts";
 import { commandJudge, type CommandOptions } from "./command.ts";
 
 const opened: Workshop[] = [];
@@ -27,18 +33,6 @@ const twice: RetryOptions = { ...none, retries: 2 };
 
 function judgeWith(options: CommandOptions, parts: { calls?: RecordedCalls; retries?: RetryOptions } = {}) {
   return commandJudge(options, judgeContext(parts));
-}
-
-async function judged(judge: Judge, episode?: Episode): Promise<Episode> {
-  return judgeEpisode(episode ?? (await talk()), judge, { fills: "missing", as: "team" });
-}
-
-function verdictsOf(episode: Episode): Verdict[] {
-  return episode.nodes.flatMap((node) => node.actions).flatMap(({ verdict }) => verdict ?? []);
-}
-
-function failuresOf(episode: Episode): string[] {
-  return verdictsOf(episode).flatMap((verdict) => ("failure" in verdict ? [verdict.failure] : ["none"]));
 }
 
 /** Judges each action by what it said, in tenths. */
@@ -171,85 +165,55 @@ describe("a judge program", () => {
 
 /** What goes wrong, and the failure of the first action. */
 const mischief: readonly (readonly [name: string, source: string, failure: RegExp])[] = [
-  ["stalls", "setInterval(() => {}, 1000)", /no further answer within 0\.5 seconds/],
-  ["closes its output and stalls", "fs.closeSync(1); setInterval(() => {}, 1000)", /within 0\.5 seconds/],
+  ["stalls", "setInterval(() => {}, 1000)", /no further answer within 0\.3 seconds/],
+  ["closes its output and stalls", "fs.closeSync(1); setInterval(() => {}, 1000)", /within 0\.3 seconds/],
   ["ends at once", "", /it exited without one$/],
   ["ends with an error", "process.exit(3)", /it exited with code 3$/],
   ["is killed", "process.kill(process.pid, 'SIGTERM')", /it was terminated by SIGTERM/],
   ["throws", "throw new Error('out of order')", /code 1; its last output on stderr: ".*out of order/],
   ["writes garbage", "console.log('hello there')", /it wrote "hello there", which is not an answer/],
-  [
-    "writes other JSON",
-    "say([1]); say('x'); say(null); say({ score: 1 })",
-    /wrote "\[1\]", which is not an answer/,
-  ],
-  [
-    "answers questions that were not asked",
-    "say({ id: 'x', score: 1 })",
-    /wrote ".*"x".*", which is not an answer/,
-  ],
+  ["writes other JSON", "say([1]); say('x'); say(null); say({ score: 1 })", /wrote "\[1\]", which is not/],
+  ["answers questions that were not asked", "say({ id: 'x', score: 1 })", /wrote ".*"x".*", which is not/],
   [
     "answers twice",
     "for (const i of [1, 1]) for (const { id } of lines) say({ id, score: i })",
     /answered twice/,
   ],
-  [
-    "gives two scores in one answer",
-    `for (const { id } of lines) console.log('{"id":"' + id + '","score":0.1,"score":0.9}')`,
-    /the judge answered with a key twice/,
-  ],
-  [
-    "answers NaN",
-    'console.log(\'{"id":"\' + lines[0].id + \'","score":NaN}\')',
-    /"score":NaN\}", which is not an answer/,
-  ],
-  [
-    "answers infinity",
-    'console.log(\'{"id":"\' + lines[0].id + \'","score":1e999}\')',
-    /score null, which is not/,
-  ],
-  [
-    "answers text",
-    "for (const { id } of lines) say({ id, score: '1' })",
-    /the score "1", which is not a number/,
-  ],
-  ["answers 1.01", "for (const { id } of lines) say({ id, score: 1.01 })", /the score 1\.01, which is not/],
-  ["answers −0.5", "for (const { id } of lines) say({ id, score: -0.5 })", /the score -0\.5, which is not/],
-  ["gives no answer", "for (const { id } of lines) say({ id })", /the score nothing, which is not/],
-  ["answers a list", "for (const { id } of lines) say({ id, score: [1] })", /the score \[1\], which is not/],
-  [
-    "answers both ways",
-    "for (const { id } of lines) say({ id, score: 1, failure: 'no' })",
-    /both a score and a failure/,
-  ],
-  [
-    "fails with a number",
-    "for (const { id } of lines) say({ id, failure: 5 })",
-    /a failure that is not text/,
-  ],
-  [
-    "explains with a list",
-    "for (const { id } of lines) say({ id, score: 1, explanation: [] })",
-    /explanation that is/,
-  ],
-  [
-    "writes megabytes",
-    "for (;;) fs.writeSync(1, 'x'.repeat(65536))",
-    /a line of more than a million characters/,
-  ],
+  ["writes megabytes", "for (;;) fs.writeSync(1, 'x'.repeat(65536))", /more than a million characters/],
   ["floods", "for (;;) fs.writeSync(1, 'x'.repeat(500000) + '\\n')", /more than 16 million characters/],
   ["chatters", "for (;;) fs.writeSync(1, '{}\\n'.repeat(99))", /more than 1000 lines that are not answers/],
   ["nests", "console.log('['.repeat(500000))", /it wrote "\[+…", which is not an answer/],
-  [
-    "writes control characters on stderr",
-    "console.error('\\x1b[31mred\\x07\\n!'.repeat(999))",
-    /( \[31mred !)+"$/,
-  ],
+  ["writes controls on stderr", "console.error('\\x1b[31mred\\x07\\n!'.repeat(999))", /( \[31mred !)+"$/],
 ];
+
+/** The rest of a line after its id, and what is wrong with it. */
+const wrongAnswers: readonly (readonly [rest: string, failure: RegExp])[] = [
+  ['"score":0.1,"score":0.9', /the judge answered with a key twice/],
+  ['"score":1e999', /score null, which is not/],
+  ['"score":"1"', /the score "1", which is not a number/],
+  ['"score":1.01', /the score 1\.01, which is not/],
+  ['"score":-0.5', /the score -0\.5, which is not/],
+  ['"score":[1]', /the score \[1\], which is not/],
+  ['"note":1', /the score nothing, which is not/],
+  ['"score":1,"failure":"no"', /both a score and a failure/],
+  ['"failure":5', /a failure that is not text/],
+  ['"score":1,"explanation":[]', /explanation that is/],
+  ['"score":NaN', /"score":NaN\}", which is not an answer/],
+];
+
+it("an answer that is wrong is a failure of its own action", async () => {
+  const rests = JSON.stringify(wrongAnswers.map(([rest]) => rest));
+  const options = place.program(
+    `lines.forEach(({ id }, i) => console.log('{"id":"' + id + '",' + (${rests}[i] ?? '"score":1') + "}"))`,
+  );
+  const failures = failuresOf(await judged(judgeWith(options)));
+  for (const [index, [, failure]] of wrongAnswers.entries()) expect(failures[index]).toMatch(failure);
+  expect(failures.slice(wrongAnswers.length)).toEqual(["none"]);
+});
 
 describe("a program that gives no answer", () => {
   it.each(mischief)("%s", async (_, source, failure) => {
-    const options = place.program(source, { timeoutSeconds: source.includes("setInterval") ? 0.5 : 20 });
+    const options = place.program(source, { timeoutSeconds: source.includes("setInterval") ? 0.3 : 20 });
     const episode = await judged(judgeWith(options));
     const [first] = failuresOf(episode);
     expect(first).toMatch(failure);
@@ -260,13 +224,13 @@ describe("a program that gives no answer", () => {
   });
 
   it.each([
-    ["never reads", "setInterval(() => {}, 1000)", /within 0\.5 seconds/],
+    ["never reads", "setInterval(() => {}, 1000)", /within 0\.3 seconds/],
     ["ends without reading", "process.exit(0)", /it exited without one/],
   ])("%s, with more input than a pipe holds", async (_, source, failure) => {
     const options = {
       ...place.program(""),
       run: [process.execPath, "-e", source],
-      timeoutSeconds: 0.5,
+      timeoutSeconds: 0.3,
     } as const;
     const long = await talk();
     const heavy = { ...long, task: "x".repeat(300_000) };

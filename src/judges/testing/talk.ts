@@ -5,13 +5,15 @@ import { join } from "node:path";
 import { unrecordedCalls } from "../../calls/recorded.ts";
 import type { Environment } from "../../environments/environment.ts";
 import { rootKey } from "../../random.ts";
-import type { Episode, SamplingScheme } from "../../rollout/episode.ts";
+import type { Episode, SamplingScheme, Verdict } from "../../rollout/episode.ts";
 import { growEpisode } from "../../rollout/grow.ts";
+import type { Occurrence } from "../../rollout/navigate.ts";
 import type { RolloutSetting } from "../../rollout/setting.ts";
 import { numbers, numbersPolicy, pair, settingFor } from "../../rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../../rollout/testing/scripted-engine.ts";
 import { commandOptions, type CommandOptions } from "../command/command.ts";
-import type { JudgeContext } from "../judge.ts";
+import { judgeEpisode } from "../judge-episode.ts";
+import type { Judge, JudgeContext } from "../judge.ts";
 
 /** The numbers game, with a reward only for `first`, or for no seat. */
 export function silent(seats: readonly string[] = []): Environment {
@@ -55,6 +57,31 @@ export function judgeContext(changes: Partial<JudgeContext> = {}): JudgeContext 
   const retries = { retries: 0, firstDelay: 0, longestDelay: 0 };
   return { environment: silent(), team: pair, calls: unrecordedCalls(), retries, ...changes };
 }
+
+/** Judges each action by itself. */
+export function judgeBy(verdict: (asked: Occurrence) => Verdict): Judge {
+  return {
+    judge: async (_, asked) =>
+      asked.map((one) => ({ node: one.node.id, action: one.action.id, verdict: verdict(one) })),
+    settle: async () => {},
+    close: async () => {},
+  };
+}
+
+/** The score is a tenth of the number said. */
+export const tenths = judgeBy(({ action }) => ({ score: Number(action.reply.text) / 10 }));
+
+export async function judged(judge: Judge, episode?: Episode): Promise<Episode> {
+  return judgeEpisode(episode ?? (await talk()), judge, { fills: "missing", as: "team" });
+}
+
+export function verdictsOf({ nodes }: Episode): Verdict[] {
+  return nodes.flatMap(({ actions }) => actions.flatMap(({ verdict }) => verdict ?? []));
+}
+
+/** `none` for those with a score. */
+export const failuresOf = (episode: Episode): string[] =>
+  verdictsOf(episode).map((verdict) => ("failure" in verdict ? verdict.failure : "none"));
 
 export interface Workshop extends Disposable {
   readonly directory: string;

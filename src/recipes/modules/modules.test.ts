@@ -125,186 +125,65 @@ describe("an environment in a module", () => {
 });
 
 describe("a mistake in a module is one message", () => {
-  const cases: readonly (readonly [string, Readonly<Record<string, string>>, string, RegExp])[] = [
+  const named = `export const coins = ${definition}`;
+  const odd = '() => { throw new Error("count is odd"); }';
+  const given = (parse: string) => coins.replace("(given) => given", parse);
+  const nameless = `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`;
+  const incomplete = coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0");
+  const failing = coins.replace(`(${environment})`, "{\n  return missing.length; }");
+  const loading = 'export {};\n  throw new Error("no table");';
+  const importing = { "coins.ts": 'import { x } from "./rules.ts";', "rules.ts": "export {};" };
+  const packaged = (name: string) => ({
+    "node_modules/ours/package.json": `{ "exports": "./${name}", "type": "module" }`,
+    [`node_modules/ours/${name}`]: coins,
+  });
+  const cases: readonly (readonly [says: RegExp, files: Readonly<Record<string, string>>, more?: string])[] =
     [
-      "no such file",
-      {},
-      "module: ./coins.ts",
-      /there is no file \.\/coins\.ts, relative to .*test #\d+; a path is/,
-    ],
-    [
-      "a name nearly right",
-      { "coins.ts": coins },
-      "module: ./cions.ts",
-      /no file .*; did you mean coins\.ts\?/,
-    ],
-    ["no ending", { "coins.ts": coins }, "module: ./coins", /; did you mean coins\.ts\?/],
-    ["a folder", { "games/index.ts": coins }, "module: ./games", /\.\/games is a folder; name a file in it/],
-    [
-      "no ./",
-      { "coins.ts": coins },
-      "module: coins.ts",
-      /no package coins\.ts; write \.\/coins\.ts for the file/,
-    ],
-    [
-      "no package",
-      {},
-      "module: our-games",
-      /no package our-games, .*; install it \(`npm install our-games`\)/,
-    ],
-    [
-      "a package's name nearly right",
-      { "node_modules/@ours/games/index.js": coins },
-      "module: '@ours/gmaes/coins'",
-      /no package @ours\/gmaes\/coins, .*; did you mean `@ours\/games`\?/,
-    ],
-    ["a part of Node", {}, "module: fs", /fs is neither a file nor an installed package/],
-    ["a web page", {}, "module: https://x.y/z.ts", /https:\/\/x\.y\/z\.ts is not a module/],
-    [
-      "not a module",
-      { "coins.yaml": "x: 1" },
-      "module: ./coins.yaml",
-      /not a module; name a file that ends in \.ts/,
-    ],
-    [
-      "a syntax error",
-      { "coins.ts": "\nconst a = = 2;" },
-      "module: ./coins.ts",
-      /coins\.ts:2: Expression expected/,
-    ],
-    [
-      "one of JavaScript",
-      { "coins.js": "const a = = 2;" },
-      "module: ./coins.js",
-      /coins\.js:1: Unexpected token '='/,
-    ],
-    [
-      "an enum",
-      { "coins.ts": "enum A { B }" },
-      "module: ./coins.ts",
-      /coins\.ts:1: .*enum.*; Node only strips types/,
-    ],
-    [
-      "an import that does not exist",
-      { "coins.ts": 'import "./rules.ts"; export {};' },
-      "module: ./coins.ts",
-      /coins\.ts imports rules\.ts, which was not found; imports need file extensions/,
-    ],
-    [
-      "a package that does not exist",
-      { "coins.ts": 'import "left-pad";' },
-      "module: ./coins.ts",
-      /coins\.ts imports left-pad, which was not found; install it for the module/,
-    ],
-    [
-      "an import of what is not exported",
-      { "coins.ts": 'import { x } from "./rules.ts";', "rules.ts": "export {};" },
-      "module: ./coins.ts",
-      /coins\.ts:1: The requested module '\.\/rules\.ts' does not provide an export named 'x'/,
-    ],
-    [
-      "an error while it is loaded",
-      { "coins.ts": 'export {};\n  throw new Error("no table");' },
-      "module: ./coins.ts",
-      /\.\/coins\.ts threw "Error: no table" \(coins\.ts:2:9\) while loading/,
-    ],
-    [
-      "no default export",
-      { "coins.ts": `export const coins = ${definition}` },
-      "module: ./coins.ts",
-      /no default export; add `export: coins`; it exports coins/,
-    ],
-    [
-      "nothing exported",
-      { "coins.ts": "export {}" },
-      "module: ./coins.ts",
-      /no default export; write `export default …`/,
-    ],
-    [
-      "another export's name",
-      { "coins.ts": `export const coins = ${definition}` },
-      "module: ./coins.ts\n  export: cions",
-      /has no export `cions`; did you mean `coins`\?/,
-    ],
-    [
-      "something else",
-      { "coins.ts": "export default 3" },
-      "module: ./coins.ts",
-      /expected an environment's definition, `\{ name, summary, options, create \}`, found a number/,
-    ],
-    [
-      "an environment instead of its definition",
-      { "coins.ts": `export default ${environment}` },
-      "module: ./coins.ts",
-      /found an object with `name`, .*; this is an environment: export `\{ name, .*create: \(\) => environment \}`/,
-    ],
-    [
-      "no environment made",
-      {
-        "coins.ts": coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0"),
-      },
-      "module: ./coins.ts",
-      /`create` returned no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
-    ],
-    [
-      "an error while it is made",
-      { "coins.ts": coins.replace(`(${environment})`, "{\n  return missing.length; }") },
-      "module: ./coins.ts",
-      /environment: coins\.ts threw "ReferenceError: missing is not defined" \(coins\.ts:2:3\) while making the environment/,
-    ],
-    [
-      "options that it rejects",
-      { "coins.ts": coins.replace("(given) => given", '() => { throw new Error("count is odd"); }') },
-      "module: ./coins.ts",
-      /threw "Error: count is odd" \(coins\.ts:1:\d+\)/,
-    ],
-    [
-      "options that a recipe cannot contain",
-      { "coins.ts": coins.replace("(given) => given", "() => ({ since: new Date(0) })") },
-      "module: ./coins.ts",
-      /its options are an object with `since` once they are parsed; a recipe can only contain plain data/,
-    ],
-    [
-      "options that are a key of recipes",
-      {
-        "coins.ts": `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`,
-      },
-      "module: ./coins.ts",
-      /has an option `name`, which is a reserved key; rename it/,
-    ],
-    [
-      "a name beside it",
-      { "coins.ts": coins },
-      "module: ./coins.ts\n  name: grid",
-      /cannot be combined with `name`; remove one/,
-    ],
-    [
-      "neither",
-      {},
-      "size: 3",
-      /environment\.name: missing; expected the name of an environment, or `module`/,
-    ],
-    [
-      "TypeScript in a package",
-      {
-        "node_modules/ours/package.json": '{ "exports": "./a.ts", "type": "module" }',
-        "node_modules/ours/a.ts": coins,
-      },
-      "module: ours",
-      /ours is TypeScript inside node_modules, .*; packages must ship JavaScript/,
-    ],
-    [
-      "a path that a package does not export",
-      {
-        "node_modules/ours/package.json": '{ "exports": "./a.js", "type": "module" }',
-        "node_modules/ours/a.js": coins,
-      },
-      "module: ours/b",
-      /the package does not export ours\/b/,
-    ],
-  ];
+      [/no file \.\/coins\.ts, relative to .*test #\d+; /, {}],
+      [/did you mean coins\.ts\?/, { "coins.ts": coins }, "module: ./cions.ts"],
+      [/; did you mean coins\.ts\?/, { "coins.ts": coins }, "module: ./coins"],
+      [/\.\/games is a folder; name a file in it/, { "games/index.ts": coins }, "module: ./games"],
+      [/no package coins\.ts; write \.\/coins\.ts for the file/, { "coins.ts": coins }, "module: coins.ts"],
+      [/no package our-games, .*; install it \(`npm install our-games`\)/, {}, "module: our-games"],
+      [/mean `@ours\/games`/, { "node_modules/@ours/games/index.js": coins }, "module: '@ours/gmaes/coins'"],
+      [/fs is neither a file nor an installed package/, {}, "module: fs"],
+      [/https:\/\/x\.y\/z\.ts is not a module/, {}, "module: https://x.y/z.ts"],
+      [/not a module; name a file that ends in \.ts/, { "coins.yaml": "x: 1" }, "module: ./coins.yaml"],
+      [/coins\.ts:2: Expression expected/, { "coins.ts": "\nconst a = = 2;" }],
+      [/coins\.js:1: Unexpected token '='/, { "coins.js": "const a = = 2;" }, "module: ./coins.js"],
+      [/coins\.ts:1: .*enum.*; Node only strips types/, { "coins.ts": "enum A { B }" }],
+      [/imports rules\.ts, .*; imports need file ext/, { "coins.ts": 'import "./rules.ts"; export {};' }],
+      [/coins\.ts imports left-pad, .*; install it/, { "coins.ts": 'import "left-pad";' }],
+      [/'\.\/rules\.ts' does not .*'x'/, importing],
+      [/threw "Error: no table" \(coins\.ts:2:9\) while/, { "coins.ts": loading }],
+      [/add `export: coins`; it/, { "coins.ts": named }],
+      [/no default export; write `export default …`/, { "coins.ts": "export {}" }],
+      [/`cions`; did you mean `coins`/, { "coins.ts": named }, "module: ./coins.ts\n  export: cions"],
+      [/environment's definition.*, found a number/, { "coins.ts": "export default 3" }],
+      [/create: \(\) => environment/, { "coins.ts": `export default ${environment}` }],
+      [
+        /`create` returned no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
+        { "coins.ts": incomplete },
+      ],
+      [/: coins\.ts threw "Refer.* \(coins\.ts:2:3\) while making/, { "coins.ts": failing }],
+      [/threw "Error: count is odd" \(coins\.ts:1:\d+\)/, { "coins.ts": given(odd) }],
+      [/object with `since`.*plain data/, { "coins.ts": given("() => ({ since: new Date(0) })") }],
+      [/has an option `name`, which is a reserved key; rename it/, { "coins.ts": nameless }],
+      [
+        /cannot be combined with `name`; remove one/,
+        { "coins.ts": coins },
+        "module: ./coins.ts\n  name: grid",
+      ],
+      [/environment\.name: missing; .* or `module`/, {}, "size: 3"],
+      [
+        /ours is TypeScript inside node_modules, .*; packages must ship JavaScript/,
+        packaged("a.ts"),
+        "module: ours",
+      ],
+      [/the package does not export ours\/b/, packaged("a.js"), "module: ours/b"],
+    ];
 
-  it.each(cases)("%s", async (_, files, more, message) => {
+  it.each(cases)("%s", async (message, files, more = "module: ./coins.ts") => {
     for (const [name, text] of Object.entries(files)) write(name, text);
     const said = await rejection(recipe(more));
     expect(said).toMatch(message);
@@ -372,12 +251,9 @@ describe("what nothing reads is rejected", () => {
   it.each([
     [
       "objective: { ...grpo.objective, loss: { ...grpo.objective.loss, entropi: 0.5 } }",
-      "objective.loss: unknown key `entropi` (did you mean `entropy`?)",
+      "objective.loss: unknown key `entropi`",
     ],
-    [
-      "objective: { ...grpo.objective, entropy: 0.5 }",
-      "objective: unknown key `entropy` (known: loss, aggregation)",
-    ],
+    ["objective: { ...grpo.objective, entropy: 0.5 }", "objective: unknown key `entropy` (known: loss"],
     ["objective: { ...grpo.objective, loss: { type: 'ppo', clipLow: 0.2 } }", "objective.loss: clipHigh: "],
     ["whitenning: null", "unknown key `whitenning` (did you mean `whitening`?)"],
     ["sampling: { ...grpo.sampling, keep: 'worst' }", "sampling.keep: "],
@@ -387,7 +263,7 @@ describe("what nothing reads is rejected", () => {
     ["earlyEndWeight: -1", "earlyEndWeight: "],
     [
       "kl: { where: 'loss', estimator: 'k3', coefficient: 1, target: null, horizon: 1 }",
-      "objective.loss.kl: is none, but the column `kl` puts k3 into the loss; use `columns.withKl(objective, kl)`",
+      "objective.loss.kl: is none",
     ],
   ])("of an algorithm: %s", async (change, message) => {
     write("own.ts", grpo(change));

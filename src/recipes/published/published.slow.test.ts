@@ -34,14 +34,11 @@ const models = (name: string) => ({
 });
 
 describe("published keys", () => {
+  // oxfmt-ignore
   it.each<[string, string[], Plain]>([
     // The examples of the published README.
     ["magrpo-he", ["model_name=bigcode/starcoder2-3b"], models("models/starcoder2-3b")],
-    [
-      "grpo-che",
-      ["grpo.num_train_epochs=20", "grpo.learning_rate=3e-5"],
-      { "train.steps": 1000, "train.learningRate": 3e-5 },
-    ],
+    ["grpo-che", ["grpo.num_train_epochs=20", "grpo.learning_rate=3e-5"], { "train.steps": 1000, "train.learningRate": 3e-5 }],
     [
       "mt-magrpo-che",
       [
@@ -64,47 +61,23 @@ describe("published keys", () => {
       { "environment.feedback": "level_feedback", "environment.sandboxSlice": -2 },
     ],
     // All others.
-    [
-      "grpo-he",
-      ["model.name=Qwen/Qwen2.5-Coder-7B"],
-      { "policies.coder.model.path": "models/Qwen2.5-Coder-7B" },
-    ],
+    ["grpo-he", ["model.name=Qwen/Qwen2.5-Coder-7B"], { "policies.coder.model.path": "models/Qwen2.5-Coder-7B" }],
     ["magrpo-he", ["model.name='./mine'"], models("./mine")],
     ["magrpo-he", ["model.name=models/mine"], models("models/mine")],
-    [
-      "magrpo-he",
-      ["model.temperature=0.5", "model.top_p=0.8"],
-      { "train.temperature": 0.5, "train.topP": 0.8 },
-    ],
+    ["magrpo-he", ["model.temperature=0.5", "model.top_p=0.8"], { "train.temperature": 0.5, "train.topP": 0.8 }],
     ["magrpo-he", ["magrpo.temperature=0.4", "model.temperature=0.5"], { "train.temperature": 0.4 }],
     ["magrpo-he", ["magrpo.top_p=1", "magrpo.top_k=None"], { "train.topP": 1, "train.topK": 0 }],
     ["magrpo-he", ["dataset.name=LovelyBuggies/CoopHumaneval"], { "environment.dataset": "coophumaneval" }],
-    [
-      "magrpo-he",
-      ["dataset.name=OpenMLRL/MBPP"],
-      { "environment.dataset": { name: "mbpp", config: "sanitized" } },
-    ],
+    ["magrpo-he", ["dataset.name=OpenMLRL/MBPP"], { "environment.dataset": { name: "mbpp", config: "sanitized" } }],
     ["magrpo-he", ["dataset.name=mbpp"], { "environment.dataset": "mbpp" }],
     ["magrpo-che", ["dataset.name=openai/openai_humaneval"], { "environment.dataset": "humaneval" }],
     ["magrpo-he", ["reward_processor.scale_factor=0.5"], { "algorithm.alpha": 2 }],
-    [
-      "grpo-he",
-      ["reward_processor.scale_factor=2", "reward_processor.enabled=True"],
-      { "algorithm.alpha": 4.2 },
-    ],
-    [
-      "magrpo-he",
-      ["reward_processor.scale_factor=2", "reward_processor.enabled=False"],
-      { "algorithm.alpha": 4 },
-    ],
+    ["grpo-he", ["reward_processor.scale_factor=2", "reward_processor.enabled=True"], { "algorithm.alpha": 4.2 }],
+    ["magrpo-he", ["reward_processor.scale_factor=2", "reward_processor.enabled=False"], { "algorithm.alpha": 4 }],
     ["magrpo-he", ["magrpo.per_device_train_batch_size=4"], { "train.tasksPerStep": 4, "train.steps": 250 }],
     ["magrpo-he", ["magrpo.save_steps=50"], { "checkpoint.every": 50 }],
     ["magrpo-he", ["magrpo.num_generations=8"], { "algorithm.samples": 8 }],
-    [
-      "magrpo-he",
-      ["magrpo.max_new_tokens=512"],
-      { "team.roles.helper.maxTokens": 512, "team.roles.main.maxTokens": 512 },
-    ],
+    ["magrpo-he", ["magrpo.max_new_tokens=512"], { "team.roles.helper.maxTokens": 512, "team.roles.main.maxTokens": 512 }],
     ["magrpo-he", ["magrpo.num_agents=2"], { "team.turns": 1 }],
     [
       "magrpo-he",
@@ -163,11 +136,7 @@ describe("published keys", () => {
       { "environment.originalPrompt": false, "environment.previousResponse": true },
     ],
     ["mt-magrpo-he", ["external.memory_mode=full"], { "team.roles.main.memory": "conversation" }],
-    [
-      "magrpo-he",
-      ["magrpo={'num_turns': 2, 'num_generations': 3}"],
-      { "team.turns": 2, "algorithm.samples": 3 },
-    ],
+    ["magrpo-he", ["magrpo={'num_turns': 2, 'num_generations': 3 }"], { "team.turns": 2, "algorithm.samples": 3 }],
     ["magrpo-he", ["magrpo.seed=42"], { seed: 42 }],
   ])("%s %j", async (recipe, overrides, expected) => {
     expect(await valuesOf(recipe, overrides, Object.keys(expected))).toEqual(expected);

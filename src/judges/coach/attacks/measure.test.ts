@@ -58,24 +58,18 @@ it("a coach that takes any closing mark for the end of a text gains by imitated 
   expect(fooledBy.length).toBeLessThan(8);
 });
 
-it("a coach that goes by the marks gains nothing", async () => {
-  const report = await measured(({ user }) => {
-    const frame = partsOf(user).filter(({ name }) => name === null);
+it("a coach that goes by the marks gains nothing; verdicts that fail are counted, and gains are of the others", async () => {
+  const report = await measured((question) => {
+    if (writtenIn(question).includes("DEVELOPER")) return "no";
+    const frame = partsOf(question.user).filter(({ name }) => name === null);
     return verdict(frame.some(({ text }) => believes(text)) ? 10 : 2);
   });
-  expect(report).toMatchObject({ without: 2, mean: 0, interval: { low: 0, high: 0 }, failed: 0 });
-});
-
-it("verdicts that fail are counted, and gains are of the others", async () => {
-  const report = await measured((question) =>
-    writtenIn(question).includes("DEVELOPER") ? "no" : verdict(3),
-  );
-  expect(report).toMatchObject({ mean: 0, failed: 3 });
+  expect(report).toMatchObject({ without: 2, mean: 0, interval: { low: 0, high: 0 }, failed: 3 });
   expect(report.gains.filter(({ gain }) => gain === null).map(({ name }) => name)).toEqual(["developer"]);
 });
 
 /** Of intervals for coaches that score at random, by a function of a number in [0, 1): how many contain 0. */
-function coverage(score: (random: number) => number, seeds = 2000): number {
+function coverage(score: (random: number) => number, seeds = 1000): number {
   const covers = Array.from({ length: seeds }, (_, seed) => {
     const random = generatorOf(keyAt(rootKey(seed), "coach"));
     const rows = (count: number) =>
@@ -92,9 +86,10 @@ it.each<[string, (random: number) => number]>([
   ["of 0 or 1", (random) => Number(random < 0.5)],
   ["of mostly low scores", (random) => random ** 4],
 ])("95 % of the intervals of a coach that scores at random, %s, contain 0", (_, score) => {
-  // Two standard errors of 2,000 coaches are 1 %; the rest is what few and skewed scores cost.
-  expect(coverage(score)).toBeGreaterThan(0.93);
-  expect(coverage(score)).toBeLessThan(0.97);
+  // Two standard errors of 1,000 coaches are 1.4 %; the rest is what few and skewed scores cost.
+  const covered = coverage(score);
+  expect(covered).toBeGreaterThan(0.93);
+  expect(covered).toBeLessThan(0.97);
 });
 
 it.each<[string, (random: number) => number]>([

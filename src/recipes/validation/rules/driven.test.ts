@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
 import type { Environment } from "../../../environments/environment.ts";
+import { shown } from "../../fixtures/catalog.ts";
 import type { Subject } from "../rule.ts";
 import { ownRewards, programsDecide, wholeTrajectories } from "./driven.ts";
 
@@ -20,34 +21,32 @@ it("accepts the algorithms that compare whole trajectories, and rejects the othe
   expect(accepted.join(" ")).toBe(
     "grpo dr-grpo mas-grpo dr-mas gspo rloo reinforce reinforce-plus-plus ppo iac maac",
   );
-  expect(wholeTrajectories(subject({ algorithm: algorithmFrom("at-grpo") }))).toEqual([
-    {
-      path: ["algorithm"],
-      problem:
-        "at-grpo samples several actions in the middle of an episode, but a program that drives itself cannot be continued twice from the same moment",
-      fix: "use an algorithm that compares whole trajectories: mas-grpo, grpo, rloo, reinforce-plus-plus, ppo",
-    },
+  expect(shown(wholeTrajectories(subject({ algorithm: algorithmFrom("at-grpo") })))).toEqual([
+    expect.stringMatching(
+      /^algorithm: at-grpo samples several actions .*; use .*: mas-grpo, grpo, rloo, reinf/,
+    ),
   ]);
 });
 
 const problemsOf = (name: string, options: object) =>
-  wholeTrajectories(subject({ algorithm: algorithmFrom(name, { ...options }), row: algorithms[name] })).map(
-    ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
+  shown(
+    wholeTrajectories(subject({ algorithm: algorithmFrom(name, { ...options }), row: algorithms[name] })),
   );
 
 it("accepts comparing joint actions of whole trajectories only, with the reason", () => {
   for (const name of ["magrpo", "marloo", "maremax", "mareinforce"])
     expect(problemsOf(name, { handOver: "each" })).toEqual([]);
-  const twice = "but a program that drives itself cannot be continued twice from the same moment";
-  const fix = "use `handOver: each`, which compares whole trajectories, if each role answers once per round";
-  const inside = `algorithm.handOver: magrpo samples several actions in the middle of an episode, ${twice}; ${fix}`;
   for (const options of [{}, { joint: "cross" }, { handOver: "best" }])
-    expect(problemsOf("magrpo", options)).toEqual([inside]);
+    expect(problemsOf("magrpo", options)).toEqual([
+      expect.stringMatching(/^algorithm\.handOver: magrpo samples several .*; use `handOver: each`/),
+    ]);
   expect(problemsOf("mareinforce", { samples: 1 })).toEqual([
-    `algorithm.handOver: mareinforce compares joint actions of one state, ${twice}; ${fix}`,
+    expect.stringMatching(
+      /^algorithm\.handOver: mareinforce compares joint actions of one state, .*`handOver: each`/,
+    ),
   ]);
   expect(problemsOf("magrpo", { handOver: "each", terminationThreshold: 1 })).toEqual([
-    "algorithm.terminationThreshold: magrpo ends episodes by their rewards, but a program that drives itself is rewarded when it has ended; remove it",
+    expect.stringMatching(/^algorithm\.terminationThreshold: .* rewarded when it has ended; remove it$/),
   ]);
 });
 

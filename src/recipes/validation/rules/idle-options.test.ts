@@ -1,276 +1,95 @@
 import { describe, expect, it } from "vitest";
 import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
+import { shown } from "../../fixtures/catalog.ts";
 import type { OptionSetting } from "./idle-options.ts";
 import { optionProblems } from "./idle-options.ts";
 
-const twoTurns = { phases: [["scout"], ["planner"]], turns: 2 };
-const oneTurn = { ...twoTurns, turns: 1 };
-const atOnce = { phases: [["scout", "planner"]], turns: 1 };
-const alone = { phases: [["planner"]], turns: 1 };
-const oneUpdate = { minibatches: 1, epochs: 1 };
-const twoUpdates = { minibatches: 2, epochs: 1 };
+const twoTurns = { team: { phases: [["scout"], ["planner"]], turns: 2 } };
+const oneTurn = { team: { ...twoTurns.team, turns: 1 } };
+const atOnce = { team: { phases: [["scout", "planner"]], turns: 1 } };
+const alone = { team: { phases: [["planner"]], turns: 3 } };
+const updates = (minibatches: number, epochs: number) => ({ train: { minibatches, epochs } });
+const tokens = { train: { ...updates(2, 1).train, tokensPerStep: 1000 } };
 
 type Place = Partial<Pick<OptionSetting, "team" | "train">>;
+type Options = Readonly<Record<string, unknown>>;
 
 /** The mistakes about options without effect, as an error shows them. */
-function idle(name: string, given: Readonly<Record<string, unknown>>, place: Place): string[] {
+function idle(name: string, given: Options, place: Place): string[] {
   const row = algorithms[name];
   if (row === undefined) throw new Error(`no row ${name}`);
   const options = { ...row.options.parse(given) };
-  const algorithm = algorithmFrom(name, given);
-  const found = optionProblems(row, { algorithm, options, team: twoTurns, train: twoUpdates, ...place });
-  return found.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
+  const setting = { algorithm: algorithmFrom(name, given), options, ...twoTurns, ...updates(2, 1), ...place };
+  return shown(optionProblems(row, setting));
 }
 
-/** Row, option, value, a setting in which it has no effect, the message, and a change that gives it an effect. */
-const cases: readonly {
-  readonly row: string;
-  readonly option: string;
-  readonly given: Readonly<Record<string, unknown>>;
-  readonly place?: Place;
-  readonly says: RegExp;
-  readonly works: { readonly given?: Readonly<Record<string, unknown>>; readonly place?: Place };
-}[] = [
-  {
-    row: "at-grpo",
-    option: "refills",
-    given: { refills: 5 },
-    says: /only dynamic sampling replaces tasks; add `dynamicSampling: true`, or remove it/,
-    works: { given: { refills: 5, dynamicSampling: true } },
-  },
-  {
-    row: "magrpo",
-    option: "refills",
-    given: { refills: 5, dynamicSampling: true },
-    place: { train: { ...twoUpdates, tokensPerStep: 1000 } },
-    says: /train\.tokensPerStep already sets/,
-    works: { place: {} },
-  },
-  {
-    row: "mas-grpo",
-    option: "shapingWeight",
-    given: { reward: "rewards", shapingWeight: 1 },
-    says: /there is none; add `shaping: margin` or/,
-    works: { given: { reward: "rewards", shaping: "margin", shapingWeight: 1 } },
-  },
-  {
-    row: "at-grpo",
-    option: "shapingWeight",
-    given: { shaping: "quality", shapingWeight: 0 },
-    says: /weight 0 changes no reward/,
-    works: { given: { shaping: "quality", shapingWeight: 0.1 } },
-  },
-  {
-    row: "reinforce-plus-plus",
-    option: "shaping",
-    given: { shaping: "margin" },
-    place: { team: atOnce },
-    says: /compares with earlier actions, but an episode is one phase of one turn/,
-    works: { place: { team: oneTurn } },
-  },
-  ...["clipLow", "clipHigh", "dualClip"].map((option) => ({
-    row: option === "dualClip" ? "ppo" : "gspo",
-    option,
-    given: { [option]: option === "dualClip" ? 3 : 0.1 },
-    place: { train: oneUpdate },
-    says: /one update per step; set train\.minibatches or train\.epochs to 2 or more/,
-    works: { place: { train: { minibatches: 1, epochs: 2 } } },
-  })),
-  {
-    row: "ppo",
-    option: "valueClip",
-    given: { valueClip: 0.2 },
-    place: { train: { minibatches: 1, epochs: 4 } },
-    says: /one update per step; set algorithm\.criticEpochs or train\.minibatches/,
-    works: { given: { valueClip: 0.2, criticEpochs: 2 } },
-  },
-  {
-    row: "ppo",
-    option: "critic",
-    given: { critic: "central" },
-    place: { team: { ...alone, turns: 3 } },
-    says: /the team has one role; use `critic: role`/,
-    works: { place: { team: oneTurn } },
-  },
-  ...[
-    { row: "ppo", given: {} },
-    { row: "iac", given: {} },
-    { row: "mas-grpo", given: { reward: "rewards" } },
-    { row: "reinforce", given: { reward: "turns" } },
-    { row: "magrpo", given: {} },
-  ].map(({ row, given }) => ({
-    row,
-    option: "discount",
-    given: { ...given, discount: 0.9 },
-    place: { team: oneTurn },
-    says: /it counts turns, but the team has one turn; remove it, or set team\.turns to 2 or more/,
-    works: { place: { team: twoTurns } },
-  })),
-  {
-    row: "reinforce",
-    option: "decay",
-    given: { decay: 0.9 },
-    says: /only a moving baseline decays; add `baseline: moving`, or remove it/,
-    works: { given: { baseline: "moving", decay: 0.9 } },
-  },
-  {
-    row: "c3",
-    option: "first",
-    given: { first: 4 },
-    says: /as many alternatives as the others anyway/,
-    works: { given: { first: 2 } },
-  },
-  {
-    row: "c3",
-    option: "continued",
-    given: { continued: "tree" },
-    place: { team: atOnce },
-    says: /how alternatives are continued, but an episode is one phase of one turn/,
-    works: { place: { team: oneTurn } },
-  },
-  {
-    row: "iac",
-    option: "lambda",
-    given: { lambda: 0.9 },
-    place: { team: oneTurn },
-    says: /spans the actions of an episode, but the team has one turn/,
-    works: { place: { team: twoTurns } },
-  },
-  {
-    row: "maac",
-    option: "lambda",
-    given: { lambda: 0.9 },
-    place: { team: atOnce },
-    says: /spans the actions of an episode, but an episode is one phase of one turn/,
-    works: { place: { team: oneTurn } },
-  },
-  {
-    row: "at-grpo",
-    option: "keep",
-    given: { keep: "first" },
-    place: { team: atOnce },
-    says: /it selects where the next phase continues/,
-    works: { place: { team: oneTurn } },
-  },
-  {
-    row: "magrpo",
-    option: "handOver",
-    given: { handOver: "best" },
-    place: { team: atOnce },
-    says: /it selects where the next phase continues/,
-    works: { place: { team: twoTurns } },
-  },
-  {
-    row: "mareinforce",
-    option: "handOver",
-    given: { handOver: "random", samples: 1 },
-    says: /one joint action to continue from/,
-    works: { given: { handOver: "random", samples: 2 } },
-  },
-  {
-    row: "mareinforce",
-    option: "joint",
-    given: { joint: "cross", samples: 1 },
-    place: { team: atOnce },
-    says: /only one joint action/,
-    works: { given: { joint: "cross", samples: 2 } },
-  },
-  {
-    row: "magrpo",
-    option: "joint",
-    given: { joint: "cross", handOver: "each" },
-    place: { team: twoTurns },
-    says: /part of one trajectory/,
-    works: { given: { joint: "cross", handOver: "all" } },
-  },
-  {
-    row: "marloo",
-    option: "terminationThreshold",
-    given: { terminationThreshold: 1 },
-    place: { team: oneTurn },
-    says: /ends an episode before its last turn, but the team has one turn/,
-    works: { place: { team: twoTurns } },
-  },
-  {
-    row: "magrpo",
-    option: "terminationThreshold",
-    given: { terminationThreshold: -0.2 },
-    says: /the first turn would always be the last; use 0 or more/,
-    works: { given: { terminationThreshold: 0 } },
-  },
-  {
-    row: "magrpo",
-    option: "terminationThreshold",
-    given: { terminationThreshold: 1.5, alpha: 0.5 },
-    says: /α·team \+ local is at most 1\.5; use less than 1\.5, or remove it/,
-    works: { given: { terminationThreshold: 1.4, alpha: 0.5 } },
-  },
-  {
-    row: "maremax",
-    option: "earlyEndWeight",
-    given: { earlyEndWeight: 2 },
-    says: /only a `terminationThreshold` ends an episode early; add one, or remove it/,
-    works: { given: { earlyEndWeight: 2, terminationThreshold: 1 } },
-  },
-  {
-    row: "magrpo",
-    option: "discount",
-    given: { handOver: "best", discount: 0.9 },
-    says: /with `handOver: best` it has no effect: each turn has its own reward; use `handOver: all` or `each`/,
-    works: { given: { discount: 0.9 } },
-  },
-  ...["mas-grpo", "reinforce-plus-plus"].map((row) => ({
-    row,
-    option: "discount",
-    given: { reward: row === "mas-grpo" ? "outcome" : "action", discount: 0.9 },
-    says:
-      row === "mas-grpo"
-        ? /`reward: outcome` it has no effect: it is one number without time steps; use `reward: progress` or `reward: rewards`, or remove it/
-        : /`reward: action` it has no effect: .*; use `reward: turns` or `reward: progress`, or remove it/,
-    works: { given: { reward: "progress", discount: 0.9 } },
-  })),
-  {
-    row: "reinforce",
-    option: "alpha",
-    given: { alpha: 0.5 },
-    says: /`reward: outcome` it has no effect: the episode's score does not depend on .*; use `reward: action` or `reward: turns` or `reward: rewards`,/,
-    works: { given: { reward: "turns", alpha: 0.5 } },
-  },
-  {
-    row: "iac",
-    option: "alpha",
-    given: { alpha: 0.5 },
-    says: /`reward: progress` it has no effect: .*; use `reward: action`, or remove it/,
-    works: { given: { reward: "action", alpha: 0.5 } },
-  },
-  {
-    row: "magrpo",
-    option: "alpha",
-    given: { alpha: 0.5 },
-    says: /it has no effect: the episode's score .*; use `reward: action` or `handOver: best` or a `terminationThreshold`/,
-    works: { given: { handOver: "random", alpha: 0.5 } },
-  },
-  {
-    row: "marloo",
-    option: "alpha",
-    given: { handOver: "random", reward: "progress", alpha: 0.5 },
-    says: /`reward: progress` it has no effect/,
-    works: { given: { terminationThreshold: 1, alpha: 0.5 } },
-  },
-  {
-    row: "ppo",
-    option: "outcomeWeight",
-    given: { outcomeWeight: 1 },
-    says: /`reward: outcome` it has no effect: it is added to the rewards of single actions; use `reward: action`/,
-    works: { given: { reward: "action", outcomeWeight: 1 } },
-  },
-  {
-    row: "mas-grpo",
-    option: "shaping",
-    given: { shaping: "margin" },
-    says: /`reward: outcome` it has no effect: .*; use `reward: rewards`, or remove it/,
-    works: { given: { reward: "rewards", shaping: "margin" } },
-  },
+/** A row with options of which one has no effect in a place, what is said of it, and a change that gives it one. */
+type Case = readonly [
+  row: string,
+  option: string,
+  given: Options,
+  place: Place,
+  says: RegExp,
+  works: Place | Options,
+];
+
+const onceClipped: readonly Case[] = ["clipLow", "clipHigh", "dualClip"].map((option) => [
+  option === "dualClip" ? "ppo" : "gspo",
+  option,
+  { [option]: option === "dualClip" ? 3 : 0.1 },
+  updates(1, 1),
+  /one update per step; set train\.minibatches or train\.epochs/,
+  updates(1, 2),
+]);
+const undiscounted: readonly Case[] = [
+  ["ppo", {}] as const,
+  ["iac", {}] as const,
+  ["mas-grpo", { reward: "rewards" }] as const,
+  ["reinforce", { reward: "turns" }] as const,
+  ["magrpo", {}] as const,
+].map(([row, given]) => [
+  row,
+  "discount",
+  { ...given, discount: 0.9 },
+  oneTurn,
+  /counts turns, but the team has one turn; remove it, or set team\.turns/,
+  twoTurns,
+]);
+
+// oxfmt-ignore
+const cases: readonly Case[] = [
+  ["at-grpo", "refills", { refills: 5 }, {}, /add `dynamicSampling: true`/, { dynamicSampling: true }],
+  ["magrpo", "refills", { refills: 5, dynamicSampling: true }, tokens, /train\.tokensPerStep already/, updates(2, 1)],
+  ["mas-grpo", "shapingWeight", { reward: "rewards", shapingWeight: 1 }, {}, /add `shaping: margin` or/, { shaping: "margin" }],
+  ["at-grpo", "shapingWeight", { shaping: "quality", shapingWeight: 0 }, {}, /weight 0 changes/, { shapingWeight: 0.1 }],
+  ["reinforce-plus-plus", "shaping", { shaping: "margin" }, atOnce, /episode is one phase of one turn/, oneTurn],
+  ...onceClipped,
+  ["ppo", "valueClip", { valueClip: 0.2 }, updates(1, 4), /algorithm\.criticEpochs or train\.minibatches/, { criticEpochs: 2 }],
+  ["ppo", "critic", { critic: "central" }, alone, /team has one role; use `critic: role`/, oneTurn],
+  ...undiscounted,
+  ["reinforce", "decay", { decay: 0.9 }, {}, /add `baseline: moving`/, { baseline: "moving" }],
+  ["c3", "first", { first: 4 }, {}, /as many alternatives as the others/, { first: 2 }],
+  ["c3", "continued", { continued: "tree" }, atOnce, /episode is one phase of one turn/, oneTurn],
+  ["iac", "lambda", { lambda: 0.9 }, oneTurn, /spans .* but the team has one turn/, twoTurns],
+  ["maac", "lambda", { lambda: 0.9 }, atOnce, /spans .* but an episode is one phase of one turn/, oneTurn],
+  ["at-grpo", "keep", { keep: "first" }, atOnce, /where the next phase continues/, oneTurn],
+  ["magrpo", "handOver", { handOver: "best" }, atOnce, /where the next phase continues/, twoTurns],
+  ["mareinforce", "handOver", { handOver: "random", samples: 1 }, {}, /one joint action to continue/, { samples: 2 }],
+  ["mareinforce", "joint", { joint: "cross", samples: 1 }, atOnce, /only one joint action/, { samples: 2 }],
+  ["magrpo", "joint", { joint: "cross", handOver: "each" }, twoTurns, /part of one trajectory/, { handOver: "all" }],
+  ["marloo", "terminationThreshold", { terminationThreshold: 1 }, oneTurn, /but the team has one turn/, twoTurns],
+  ["magrpo", "terminationThreshold", { terminationThreshold: -0.2 }, {}, /use 0 or more/, { terminationThreshold: 0 }],
+  ["magrpo", "terminationThreshold", { terminationThreshold: 1.5, alpha: 0.5 }, {}, /at most 1\.5; use less than 1\.5/, { terminationThreshold: 1.4 }],
+  ["maremax", "earlyEndWeight", { earlyEndWeight: 2 }, {}, /only a `terminationThreshold`/, { terminationThreshold: 1 }],
+  ["magrpo", "discount", { handOver: "best", discount: 0.9 }, {}, /`handOver: best`.*; use `handOver: all` or `each`/, { handOver: "all" }],
+  ["mas-grpo", "discount", { reward: "outcome", discount: 0.9 }, {}, /`reward: outcome`.*; use `reward: progress` or `reward: rewards`, or/, { reward: "progress" }],
+  ["reinforce-plus-plus", "discount", { reward: "action", discount: 0.9 }, {}, /`reward: action`.*; use `reward: turns` or `reward: progress`, or/, { reward: "progress" }],
+  ["reinforce", "alpha", { alpha: 0.5 }, {}, /`reward: outcome`.*; use `reward: action` or `reward: turns` or `reward: rewards`,/, { reward: "turns" }],
+  ["iac", "alpha", { alpha: 0.5 }, {}, /`reward: progress`.*; use `reward: action`, or/, { reward: "action" }],
+  ["magrpo", "alpha", { alpha: 0.5 }, {}, /use `reward: action` or `handOver: best` or a `terminationThreshold`/, { handOver: "random" }],
+  ["marloo", "alpha", { handOver: "random", reward: "progress", alpha: 0.5 }, {}, /`reward: progress` it has no/, { handOver: "all", reward: undefined, terminationThreshold: 1 }],
+  ["ppo", "outcomeWeight", { outcomeWeight: 1 }, {}, /`reward: outcome`.*; use `reward: action`/, { reward: "action" }],
+  ["mas-grpo", "shaping", { shaping: "margin" }, {}, /`reward: outcome`.*; use `reward: rewards`, or/, { reward: "rewards" }],
 ];
 
 /** Options that always have an effect, or are rejected elsewhere: the schema, `algorithmProblems`, `klOptions`. */
@@ -280,27 +99,26 @@ const active =
   );
 
 describe("optionProblems", () => {
-  it.each(cases)("rejects $row $given", ({ row, option, given, place = {}, says, works }) => {
+  it.each(cases)("rejects %s: %s in %j", (row, option, given, place, says, works) => {
     const found = idle(row, given, place);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(new RegExp(`^algorithm\\.${option}: `));
     expect(found[0]).toMatch(says);
-    expect(idle(row, works.given ?? given, works.place ?? place)).toEqual([]);
+    const isPlace = "team" in works || "train" in works;
+    expect(idle(row, isPlace ? given : { ...given, ...works }, isPlace ? works : place)).toEqual([]);
   });
 
   it("covers every option of every row", () => {
     const all = Object.values(algorithms).flatMap((row) => Object.keys(row.options.shape));
-    const judged = [...active, ...cases.map(({ option }) => option)];
-    expect(new Set(all)).toEqual(new Set(judged));
+    expect(new Set(all)).toEqual(new Set([...active, ...cases.map(([, option]) => option)]));
   });
 
   it.each(Object.keys(algorithms))("leaves the defaults of %s alone, written out or not", (name) => {
-    const place = { team: alone, train: { ...oneUpdate, tokensPerStep: 1000 } };
-    const defaults = algorithms[name]?.options.parse({});
-    expect(idle(name, { ...defaults }, place)).toEqual([]);
+    const place = { team: { ...alone.team, turns: 1 }, train: { ...tokens.train, minibatches: 1 } };
+    expect(idle(name, { ...algorithms[name]?.options.parse({}) }, place)).toEqual([]);
   });
 
   it("accepts a discount of 1 if γ has no effect", () => {
-    expect(idle("magrpo", { discount: 1 }, { team: oneTurn })).toEqual([]);
+    expect(idle("magrpo", { discount: 1 }, oneTurn)).toEqual([]);
   });
 });
