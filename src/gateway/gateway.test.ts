@@ -5,22 +5,12 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { ServiceError } from "../errors.ts";
 import { rootKey } from "../random.ts";
-import { fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { Gateway, type OpenSession } from "./gateway.ts";
 import type { SessionSetting } from "./session.ts";
+import { roleNamed, sampled, tokenizer } from "./testing/sampled.ts";
 
-const tokenizer = fixtureTokenizer("qwen3");
 const gateway = new Gateway();
 afterAll(() => gateway.close());
-
-const roleNamed = (name: string) => ({
-  name,
-  policy: "shared",
-  tokenizer,
-  maxLength: 1200,
-  maxTokens: 300,
-  stop: [],
-});
 
 interface Opened extends OpenSession {
   readonly requests: readonly SampleRequest[];
@@ -45,15 +35,6 @@ async function open(
     ...rest,
   });
   return { ...opened, requests };
-}
-
-/** As many times as requested, with the end token. */
-function sampled({ count, maxTokens }: SampleRequest, text: string): readonly SampledSequence[] {
-  const whole = [...tokenizer.encode(text), ...tokenizer.endTokens.slice(0, 1)];
-  const tokens = Int32Array.from(whole.slice(0, maxTokens));
-  const stopReason = tokens.length < whole.length ? "length" : "stop";
-  const logprobs = new Float32Array(tokens.length).fill(-1);
-  return Array.from({ length: count }, () => ({ tokens, logprobs, stopReason, policyVersion: 0 }));
 }
 
 interface Sent {
@@ -344,14 +325,8 @@ describe("what was sampled", () => {
     };
     const one = await orderOf([0, 0, 0, 0]);
     expect(await orderOf([3, 2, 1, 0])).toEqual(one);
-    expect(one.map((reply) => (reply as string[])[1])).toEqual([
-      "critic",
-      "writer",
-      "writer",
-      "writer",
-      "writer",
-      "critic",
-    ]);
+    const roles = one.map((reply) => (reply as string[])[1]).join(" ");
+    expect(roles).toBe("critic writer writer writer writer critic");
   });
 });
 
@@ -369,14 +344,20 @@ function calling(given: string): object {
   };
 }
 
-/** A session whose only call, by a client that has gone, is sampled once `free` resolves. */
-async function abandoned(): Promise<{ opened: OpenSession; free: PromiseWithResolvers<void> }> {
+/** It resolves `asked`, and waits for `free`. */
+function slow() {
   const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const sample = async (request: SampleRequest): Promise<readonly SampledSequence[]> => {
     asked.resolve();
     await free.promise;
     return sampled(request, "late");
   };
+  return { asked, free, sample };
+}
+
+/** A session whose only call, by a client that has gone, is sampled once `free` resolves. */
+async function abandoned(): Promise<{ opened: OpenSession; free: PromiseWithResolvers<void> }> {
+  const { asked, free, sample } = slow();
   const opened = await open({ sample });
   const stop = new AbortController();
   const broken = post(opened, hello, { role: "writer", signal: stop.signal });
@@ -403,13 +384,8 @@ describe("a call that is sent again", () => {
   it("by a client that says so gets the same answer; without a word it is another sample", async () => {
     const opened = await open();
     const texts: unknown[] = [];
-    for (const headers of [
-      {},
-      { "x-stainless-retry-count": "1" },
-      {},
-      { "idempotency-key": "k" },
-      { "idempotency-key": "k" },
-    ])
+    const again = [{ "x-stainless-retry-count": "1" }, {}, { "idempotency-key": "k" }];
+    for (const headers of [{}, ...again, ...again.slice(-1)])
       texts.push((await complete(opened, hello, { role: "writer", headers })).choices[0]?.message["content"]);
     expect(texts[1]).toBe(texts[0]);
     expect(texts[4]).toBe(texts[3]);
@@ -479,14 +455,8 @@ describe("what cannot be answered", () => {
   });
 
   it("at the end: what is sampled afterwards is nobody's, and no failure", async () => {
-    const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const opened = await open({
-      sample: async (request) => {
-        asked.resolve();
-        await free.promise;
-        return sampled(request, "late");
-      },
-    });
+    const { asked, free, sample } = slow();
+    const opened = await open({ sample });
     const late = problem(post(opened, hello, { role: "writer" }));
     await asked.promise;
     expect(opened.session.end()).toEqual([]);
@@ -516,15 +486,8 @@ describe("what cannot be answered", () => {
 
   it("malformed requests: 4xx, and the session goes on", async () => {
     const opened = await open();
+    // What else both servers reject is in server.test.ts.
     const messages: readonly unknown[] = [
-      null,
-      7,
-      "x",
-      [],
-      {},
-      [null],
-      [{}],
-      [{ role: "user" }],
       [{ role: "king", content: "x" }],
       [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] }],
       [{ role: "tool", content: "x" }],
@@ -533,18 +496,11 @@ describe("what cannot be answered", () => {
     ];
     const bodies: readonly unknown[] = [
       "",
-      "{",
-      "[]",
-      "null",
-      "7",
-      '"x"',
-      "\0",
       "{}",
-      "[".repeat(5000),
       `{"messages": [{"role": "user", "content": "x"}], "tools": [${nested('{"type":"function","function":{"name":"f","parameters":{"a":[')}]}`,
       { messages: [calling(nested('{"a":[')), ...hello.messages] },
       ...messages.map((given) => ({ messages: given })),
-      ...[0, -1, 1.5, "3", 1000].map((n) => ({ ...hello, n })),
+      ...[0, 1000].map((n) => ({ ...hello, n })),
       ...[{}, [{}], [{ type: "function" }], "x"].map((tools) => ({ ...hello, tools })),
       { ...hello, response_format: { type: "json_schema", json_schema: { schema: { type: "nonsense" } } } },
     ];

@@ -8,14 +8,11 @@ import { generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ServerEvent } from "../calls/activity.ts";
-import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
+import type { SampleRequest } from "../engines/engine.ts";
 import { ServiceError } from "../errors.ts";
 import { atEndOfFile } from "../test-end.ts";
-import { fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { roleServerLimits, serveRoles, type RoleServer, type RoleServerOptions } from "./server.ts";
-
-const tokenizer = fixtureTokenizer("qwen3");
-const role = { policy: "shared", tokenizer, maxLength: 1200, maxTokens: 300, stop: [] };
+import { roleNamed, sampled, tokenizer } from "./testing/sampled.ts";
 
 interface Served {
   readonly server: RoleServer;
@@ -31,10 +28,7 @@ async function serve(
   const requests: SampleRequest[] = [];
   const events: ServerEvent[] = [];
   const server = await serveRoles({
-    roles: [
-      { ...role, name: "writer", system: "You write." },
-      { ...role, name: "critic" },
-    ],
+    roles: [{ ...roleNamed("writer"), system: "You write." }, roleNamed("critic")],
     sampling: { temperature: 0, topP: 0.9 },
     sample: async (request) => {
       requests.push(request);
@@ -50,15 +44,6 @@ async function serve(
   });
   atEndOfFile(() => server.close());
   return { server, requests, events };
-}
-
-/** As many times as requested, with the end token. */
-function sampled({ count, maxTokens }: SampleRequest, text: string): readonly SampledSequence[] {
-  const whole = [...tokenizer.encode(text), ...tokenizer.endTokens.slice(0, 1)];
-  const tokens = Int32Array.from(whole.slice(0, maxTokens));
-  const stopReason = tokens.length < whole.length ? "length" : "stop";
-  const logprobs = Float32Array.from(tokens, (_, index) => -1 - index);
-  return Array.from({ length: count }, () => ({ tokens, logprobs, stopReason, policyVersion: 7 }));
 }
 
 const user = { role: "user", content: "hello" };
@@ -341,17 +326,8 @@ describe("under pressure", () => {
   it("50 malformed requests: each is a 400 with a reason, and the next is answered", async () => {
     const served = await serve();
     const texts = ["", "{", "[]", "null", "7", '"x"', "\0", "{}", "[".repeat(5000), '{"model":1}'];
-    const messages = [
-      null,
-      7,
-      "x",
-      [],
-      {},
-      [null],
-      [{}],
-      [{ role: "user" }],
-      [{ role: "king", content: "" }],
-    ];
+    const [empty, king] = [[{ role: "user" }], [{ role: "king", content: "" }]];
+    const messages = [null, 7, "x", [], {}, [null], [{}], empty, king];
     const options: readonly Body[] = [
       ...[-1, 3, "1", {}].map((temperature) => ({ temperature })),
       ...[-0.1, 1.1, "1"].map((top_p) => ({ top_p })),
