@@ -1,37 +1,24 @@
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { RunResult } from "../runs/records.ts";
 import { resultSchema } from "../runs/records.ts";
 import type { Outcome, Surroundings } from "./testing/command.ts";
 import { runCommand, troupe } from "./testing/command.ts";
+import { folderWith, scoutRecipe } from "./testing/folder.ts";
 
-const recipe = `name: small
-environment: { name: plan-path, size: 3 }
-team:
-  roles: { scout: { policy: shared, prompt: "" }, planner: { policy: shared, prompt: "" } }
-  phases: [[scout], [planner]]
-  turns: 2
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: at-grpo, samples: 2 }
-warmStart: { steps: 4, demonstrationsPerStep: 4, learningRate: 0.003 }
-train: { steps: 2, tasksPerStep: 2, learningRate: 0.001 }
-evaluation:
-  tasks: 4
-  compare:
-    single-agent: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-cli-"));
-  await writeFile(join(cwd, "small.yaml"), recipe);
+const compare = {
+  "single-agent": {
+    roles: { planner: { policy: "shared", prompt: "" } },
+    phases: [["planner"]],
+    turns: 1,
+  },
+};
+const cwd = folderWith({
+  "small.yaml": scoutRecipe("small", { evaluation: { tasks: 4, compare } }),
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
   return runCommand(args, { cwd, ...options });
@@ -49,7 +36,7 @@ async function resultOf(name: string): Promise<RunResult> {
 async function memoryWith(teach: string): Promise<number> {
   const policy = "policies.shared={model: {preset: medium}, adapter: {rank: 4}}";
   const args = ["train", "small.yaml", policy, `warmStart.teach=${teach}`, "--dry-run", "--json"];
-  return (JSON.parse((await troupe(args, { cwd })).stdout) as { memory: number }).memory;
+  return (JSON.parse((await run(args)).stdout) as { memory: number }).memory;
 }
 
 describe("troupe train", () => {
@@ -57,7 +44,7 @@ describe("troupe train", () => {
     const { code, stdout } = await run(["train", "small.yaml", "train.steps=3", "--dry-run"]);
     expect(code).toBe(0);
     expect(stdout).toContain("steps: 3 # override `train.steps=3`");
-    expect(stdout).toContain("size: 3 # small.yaml:2:39");
+    expect(stdout).toMatch(/size: 3 # small\.yaml:4:9$/m);
     expect(stdout).toMatch(/policy shared: [\d,]+ parameters/);
     expect(stdout).toMatch(/time: about .*\nmemory: about \d+ MB/);
     expect(existsSync(join(cwd, "runs"))).toBe(false);

@@ -1,10 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Outcome } from "./testing/command.ts";
 import { troupe } from "./testing/command.ts";
-import { moduleRecipe } from "./testing/module-recipe.ts";
+import { folderWith, moduleRecipe } from "./testing/folder.ts";
 
 /** Sets the window's title, clears the screen, colours what follows (with the one-character form too), turns text around. */
 const controls = "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u202E\\u007f";
@@ -40,15 +37,10 @@ export default {
   }),
 };`;
 
-const recipe = moduleRecipe("hostile", "{ module: ./hostile.mjs }");
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-hostile-"));
-  await writeFile(join(cwd, "hostile.mjs"), hostile);
-  await writeFile(join(cwd, "hostile.yaml"), recipe);
+const cwd = folderWith({
+  "hostile.mjs": hostile,
+  "hostile.yaml": moduleRecipe("hostile", { module: "./hostile.mjs" }),
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 async function shown(args: readonly string[], input = "", env = {}): Promise<Outcome> {
   const outcome = await troupe(args, { cwd, input, env });

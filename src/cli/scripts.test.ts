@@ -1,32 +1,17 @@
 /** What programs that start Troupe rely on: two outputs, few lines, errors as events. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { runCommand, shell, troupe } from "./testing/command.ts";
+import { expect, it } from "vitest";
+import { runCommand, shell } from "./testing/command.ts";
+import { folderWith, plannerRecipe } from "./testing/folder.ts";
 
-const recipe = `name: small
-environment: { name: plan-path, size: 3 }
-team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2 }
-warmStart: { steps: 60, demonstrationsPerStep: 1, learningRate: 0.003 }
-train: { steps: 3, tasksPerStep: 1, learningRate: 0.001 }
-evaluation: { tasks: 2 }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-scripts-"));
-  await writeFile(join(cwd, "small.yaml"), recipe);
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const warmStart = { steps: 60, demonstrationsPerStep: 1, learningRate: 0.003 };
+const train = { steps: 3, tasksPerStep: 1, learningRate: 0.001 };
+const evaluation = { tasks: 2 };
+const cwd = folderWith({ "small.yaml": plannerRecipe("small", { warmStart, train, evaluation }) });
 
 const run = (...args: readonly string[]) => runCommand(args, { cwd });
 
 it("--quiet shows the first and last step of each stage, no episodes, and the result apart from them", async () => {
-  const { code, stdout, stderr } = await troupe(["train", "small.yaml", "--quiet"], { cwd });
+  const { code, stdout, stderr } = await run("train", "small.yaml", "--quiet");
   expect(code).toBe(0);
   for (const line of ["warm start 1/60", "warm start 60/60", "step 1/3", "step 3/3"])
     expect(stderr).toContain(line);

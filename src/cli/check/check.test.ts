@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
 const example = fileURLToPath(new URL("../../../examples/translation", import.meta.url));
 
@@ -25,13 +25,7 @@ const forgetful = `export const forgetful = {
 const zero = `import { algorithmFrom } from "troupe";
 export default { options: { parse: (given) => given }, build: () => ({ ...algorithmFrom("grpo"), scale: () => 0 }) };`;
 
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-check-"));
-  await writeFile(join(cwd, "forgetful.js"), forgetful);
-  await writeFile(join(cwd, "zero.ts"), zero);
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const cwd = folderWith({ "forgetful.js": forgetful, "zero.ts": zero });
 
 const check = (...args: string[]) => runCommand(["check", ...args], { cwd });
 

@@ -1,16 +1,16 @@
-/** `troupe data` as a process, with a hub in this one. */
+/** `troupe data`, with a hub in this process. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startHub } from "../../data/testing/hub-server.ts";
 import { humanEvalRow, jsonLines } from "../../data/testing/rows.ts";
 import { runCommand, troupe, type CommandOptions, type Outcome } from "../testing/command.ts";
+import { untilDownloaded } from "../testing/downloads.ts";
+import { folderWith } from "../testing/folder.ts";
 
-const cwd = mkdtempSync(path.join(tmpdir(), "troupe-data-command-"));
+const cwd = folderWith();
 const rows = Array.from({ length: 6 }, (_, number) => humanEvalRow(number));
 const broken = { ...rows[2]!, canonical_solution: "    return value\n" };
 const good = jsonLines([rows[0]!, rows[1]!, { ...rows[3]!, entry_point: 5 }, broken]);
@@ -24,10 +24,7 @@ const hub = await startHub({
   "OpenMLRL/CoopHumanEval": { files: { "test.jsonl": { contents: large } } },
   "owner/gated": { files: { "test.jsonl": { contents: good } }, token: "hf_secret" },
 });
-afterAll(async () => {
-  await hub.close();
-  await rm(cwd, { recursive: true, force: true });
-});
+afterAll(() => hub.close());
 
 let caches = 0;
 let cache = "";
@@ -44,18 +41,6 @@ function data(
 ): Promise<Outcome> {
   const env = { HF_ENDPOINT: hub.url, TROUPE_CACHE: cache, ...options.env };
   return start(["data", ...args], { cwd, ...options, env });
-}
-
-/** Resolves when this many bytes of a file are on disk. */
-async function untilDownloaded(bytes: number): Promise<void> {
-  const folder = path.join(cache, "data", "downloads");
-  for (;;) {
-    const names = await readdir(folder, { recursive: true }).catch(() => []);
-    const found = names.find((name) => path.basename(name) === "content");
-    const size = found === undefined ? 0 : (await stat(path.join(folder, found)).catch(() => null))?.size;
-    if ((size ?? 0) >= bytes) return;
-    await setTimeout(20);
-  }
 }
 
 describe("list", () => {
@@ -91,7 +76,7 @@ describe("download", () => {
       response.write(large.subarray(0, half));
       return true;
     });
-    const interruptAfter = untilDownloaded(half);
+    const interruptAfter = untilDownloaded(cache, half);
     const interrupted = await data(["download", "coophumaneval"], { interruptAfter }, troupe);
     expect(interrupted).toMatchObject({ code: 130, stdout: "" });
     expect(interrupted.stderr).toContain("stopping; the same command resumes the download");
@@ -200,29 +185,23 @@ describe("verify", () => {
 
 describe("mistakes", () => {
   it.each([
-    [["show", "humanevil"], /there is no data set humanevil; did you mean `humaneval`\?/],
-    [["show", "humaneval", "test[5]"], /test\[5\] is not a slice; expected a split or a part of one/],
-    [["show", "humaneval", "tset"], /has no split tset; did you mean `test`\?/],
-    [["show", "humaneval", "test", "--revision", "../x"], /expected a branch, a tag or a commit/],
-    [["download", "humaneval", "train"], /has no split train; it has test/],
-    [["show", "./missing.jsonl", "test", "--form", "humaneval"], /there is no file .*missing\.jsonl/],
-    [["verify", "./x.jsonl", "--config", "y"], /--config and --revision are for the hub's data sets/],
-    [["show", "missing.jsonl", "test", "--form", "humaneval"], /there is no file .*missing\.jsonl/],
+    ["show humanevil", /there is no data set humanevil; did you mean `humaneval`\?/],
+    ["show humaneval test[5]", /test\[5\] is not a slice; expected a split or a part of one/],
+    ["show humaneval tset", /has no split tset; did you mean `test`\?/],
+    ["show humaneval test --revision ../x", /expected a branch, a tag or a commit/],
+    ["download humaneval train", /has no split train; it has test/],
+    ["show ./missing.jsonl test --form humaneval", /there is no file .*missing\.jsonl/],
+    ["verify ./x.jsonl --config y", /--config and --revision are for the hub's data sets/],
+    ["show missing.jsonl test --form humaneval", /there is no file .*missing\.jsonl/],
+    ["show ./x.jsonl --field promt=text", /--field promt: unknown key; did you mean `prompt`\?; the keys/],
+    ["show ./x.jsonl --field prompt=text", /--field tests is missing: tests=NAME; the keys are id, prompt,/],
     [
-      ["show", "./x.jsonl", "--field", "promt=text"],
-      /--field promt: unknown key; did you mean `prompt`\?; the keys/,
-    ],
-    [
-      ["show", "./x.jsonl", "--field", "prompt=text"],
-      /--field tests is missing: tests=NAME; the keys are id, prompt,/,
-    ],
-    [
-      ["show", "./x.jsonl", "--field", "prompt=a", "--field", "tests=b", "--field", "testKind=assert"],
+      "show ./x.jsonl --field prompt=a --field tests=b --field testKind=assert",
       /--field testKind: expected one of python-check, asserts, stdin, calls; the keys/,
     ],
-    [["dowload", "humaneval"], /unknown command 'dowload'/],
-  ])("%j", async (args, problem) => {
-    const { code, stderr } = await data(args);
+    ["dowload humaneval", /unknown command 'dowload'/],
+  ])("%s", async (line, problem) => {
+    const { code, stderr } = await data(line.split(" "));
     expect(code).toBeGreaterThan(0);
     expect(stderr).toMatch(problem);
     expect(stderr).not.toContain("This is a bug");

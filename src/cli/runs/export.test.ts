@@ -1,19 +1,17 @@
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { parquetReadObjects } from "hyparquet";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { appendSteps, startRun } from "../../logging/testing/run-folder.ts";
 import { runCommand } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
-let root = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-export-"));
+const root = folderWith();
+beforeAll(async () => {
   await fs.mkdir(path.join(root, "runs", "tiny"), { recursive: true });
   await startRun(path.join(root, "runs", "tiny"));
   await appendSteps(path.join(root, "runs", "tiny"), 1, 3, 0.5);
 });
-afterEach(() => fs.rm(root, { recursive: true }));
 
 const exported = (...args: string[]) => runCommand(["runs", "export", "tiny", ...args], { cwd: root });
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { textChart } from "../../charts/text.ts";
+import { labelsOf } from "./labels.ts";
 import { plotOf, smoothed } from "./plot.ts";
 
 const at = (...points: readonly (readonly [number, number])[]) => points.map(([x, y]) => ({ x, y }));
@@ -47,4 +48,29 @@ it.each([20, 60, 80, 120])("fits %i columns", (columns) => {
   const curves = [line("a", 1, 2, 30), line("b", ...Array.from({ length: 1200 }, (_, step) => step / 7))];
   const lines = textChart(plotOf(curves, "rollout.score"), { columns }).split("\n");
   expect(Math.max(...lines.map((each) => each.length))).toBeLessThanOrEqual(Math.max(columns, 30));
+});
+
+it.each([
+  [
+    ["runs/one", "runs/two"],
+    ["one", "two"],
+  ],
+  [
+    ["first/runs/one", "second/runs/one", "runs/two"],
+    ["first/runs/one", "second/runs/one", "two"],
+  ],
+  [
+    ["/a/one", "/b/one", "/c/two/one"],
+    ["a/one", "b/one", "two/one"],
+  ],
+  [
+    ["/one", "/a/one"],
+    ["/one", "a/one"],
+  ],
+  [
+    ["runs/one", "./runs/one"],
+    ["one", "one"],
+  ],
+])("%j are called %j", (directories, labels) => {
+  expect(labelsOf(directories)).toEqual(labels);
 });

@@ -1,7 +1,6 @@
 /** A coach as a user has it: trainings that ask a service, are killed, run out of budget, and are repeated without it. */
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -14,12 +13,13 @@ import {
 } from "../../judges/coach/testing/coach-server.ts";
 import { readVerdictLog } from "../../judges/verdicts.ts";
 import { readTimings } from "../../runs/read.ts";
-import { coloursModule } from "../testing/colours.ts";
+import { coloursModule, coloursRecipe } from "../testing/colours.ts";
 import { runCommand } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
 const secret = "sk-a-secret-key";
 const env = { TEST_COACH_KEY: secret };
-let cwd = "";
+const cwd = folderWith({ "colours.ts": coloursModule });
 let server: CoachServer;
 
 /** Scores by the reference answer. */
@@ -29,37 +29,21 @@ const honest: CoachServer["answer"] = (question) => {
 };
 
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-coached-"));
   server = await coachServer(honest);
-  await writeFile(join(cwd, "colours.ts"), coloursModule);
-  await writeFile(
-    join(cwd, "colours.yaml"),
-    `name: colours
-environment: { module: ./colours.ts }
-team: { roles: { speaker: { policy: speaker } }, turns: 1, phases: [[speaker]] }
-policies: { speaker: { model: { preset: nano } } }
-algorithm: { name: at-grpo, samples: 4 }
-train: { steps: 3, tasksPerStep: 4, learningRate: 0.003 }
-evaluation: { tasks: 3 }
-checkpoint: { every: 1 }
-record: { training: { perStep: all } }
-judge:
-  name: coach
-  provider: compatible
-  model: tiny
-  baseUrl: ${server.address}
-  keyVariable: TEST_COACH_KEY
-  price: { input: 1, output: 2 }
-  truth: visible
-  concurrency: 1
-engine: { threads: 1 }
-`,
-  );
-}, 120_000);
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await rm(cwd, { recursive: true });
+  const judge = {
+    name: "coach",
+    provider: "compatible",
+    model: "tiny",
+    baseUrl: server.address,
+    keyVariable: "TEST_COACH_KEY",
+    price: { input: 1, output: 2 },
+    truth: "visible",
+    concurrency: 1,
+  };
+  const algorithm = { name: "at-grpo", samples: 4 };
+  await writeFile(join(cwd, "colours.yaml"), coloursRecipe({ algorithm, judge, checkpoint: { every: 1 } }));
 });
+afterAll(() => server[Symbol.asyncDispose]());
 
 const metricsOf = (run: string) => readFile(join(cwd, "runs", run, "metrics.jsonl"), "utf8");
 /** Questions by what was asked. */
@@ -82,7 +66,7 @@ describe("a training with a coach", () => {
     expect(asked.filter((text) => !text.includes("from train"))).toEqual([]);
     expect(await verdictsOf("colours")).toHaveLength(asked.length);
     expect(server.asked[0]?.authorization).toBe(`Bearer ${secret}`);
-  }, 120_000);
+  });
 
   it("records what the coach has used up to each step", async () => {
     const folder = join(cwd, "runs", "colours");
@@ -135,7 +119,7 @@ describe("a training with a coach", () => {
     expect(await metricsOf("killed")).toBe(await metricsOf("colours"));
     const later = questions().slice(first + 4);
     expect(later.filter((text) => answered.includes(text))).toEqual([]);
-  }, 120_000);
+  });
 
   it("stops with a checkpoint when its budget is used up, and resumes with a larger one", async () => {
     const first = server.asked.length;
@@ -152,7 +136,7 @@ describe("a training with a coach", () => {
     const asked = questions().slice(first);
     expect(asked).toHaveLength(whole);
     expect(new Set(asked).size).toBe(whole);
-  }, 120_000);
+  });
 
   it("stops with a checkpoint if the service stalls, and resumes once it works", async () => {
     const first = server.asked.length;
@@ -169,7 +153,7 @@ describe("a training with a coach", () => {
     expect(server.asked).toHaveLength(first + 12);
     expect(await runCommand(train, { cwd, env })).toMatchObject({ code: 0 });
     expect(await metricsOf("stalled")).toBe(await metricsOf("colours"));
-  }, 120_000);
+  });
 
   it("is repeated from the verdicts of another run, without a service and without a key", async () => {
     const before = server.asked.length;
@@ -177,7 +161,7 @@ describe("a training with a coach", () => {
     expect(await runCommand(args, { cwd })).toMatchObject({ code: 0 });
     expect(await metricsOf("repeated")).toBe(await metricsOf("colours"));
     expect(server.asked).toHaveLength(before);
-  }, 120_000);
+  });
 
   it("is estimated before it begins: each action of 3 steps with 4 tasks and 4 samples", async () => {
     const args = ["train", "colours.yaml", "--dry-run"];
@@ -191,14 +175,14 @@ describe("a training with a coach", () => {
     expect(limited.stdout).toMatch(
       /^budget: 12 requests, \$5, used up after about 25\.0 %: the run stops there$/m,
     );
-  }, 120_000);
+  });
 
   it("needs the key only to ask", async () => {
     const { code, stderr } = await runCommand(["train", "colours.yaml", "--run", "keyless"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
     expect(stderr).not.toContain("before training");
-  }, 120_000);
+  });
 });
 
 const show = (...args: string[]) => runCommand(["coach", "show", ...args], { cwd });
@@ -215,20 +199,13 @@ describe("what the coach said", () => {
     expect(stdout).toMatch(/^used in the whole run: \d+ requests, [\d,]+ tokens in, [\d,]+ out, \$0\.\d\d$/m);
     expect(widest(stdout)).toBeLessThanOrEqual(80);
     expect((await show("colours", "--failures")).stdout).toBe("no verdicts\n");
-  }, 120_000);
+  });
 
   it("includes answers that were no verdict, even if the run stopped because of them", async () => {
     const answer = `<html>\u001b[31m${"x".repeat(200)}\nsorry</html>`;
     server.answer = () => answer;
-    const train = [
-      "train",
-      "colours.yaml",
-      "failures.retries=1",
-      "failures.firstDelay=0.01",
-      "--run",
-      "lying",
-    ];
-    const { code, stderr } = await runCommand(train, { cwd, env });
+    const quick = ["failures.retries=1", "failures.firstDelay=0.01", "--run", "lying"];
+    const { code, stderr } = await runCommand(["train", "colours.yaml", ...quick], { cwd, env });
     expect(code).toBe(1);
     const shows = "`troupe coach show runs/lying --failures` prints them.";
     expect(stderr).toContain(
@@ -249,7 +226,7 @@ describe("what the coach said", () => {
       expect(question).toMatchObject({ about: { role: "speaker" }, verdicts: [] });
     expect(shown.questions.flatMap(({ rejected }) => rejected).length).toBeGreaterThanOrEqual(10);
     expect((await show("lying", "--role", "listener")).stdout).toBe("no verdicts\n");
-  }, 120_000);
+  });
 });
 
 const evaluate = (...args: string[]) => runCommand(["eval", "colours", "--json", ...args], { cwd, env });
@@ -272,14 +249,14 @@ describe("an evaluation of the run", () => {
     const again = await evaluate("judge.evaluation=true", "--override", "judge.attempt=2");
     expect(JSON.parse(again.stdout)).toMatchObject({ judged });
     expect(server.asked).toHaveLength(asked);
-  }, 120_000);
+  });
 
   it("reports mistakes in overrides as a training does", async () => {
     expect(await evaluate("judge.evalution=true")).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/judge\.evalution: unknown key; did you mean `evaluation`\?/) as string,
     });
-  }, 120_000);
+  });
 });
 
 it("attacks on the coach are measured with the recipe's options", async () => {
@@ -297,4 +274,4 @@ it("attacks on the coach are measured with the recipe's options", async () => {
     code: 2,
     stderr: expect.stringContaining("has no judge that attacks can be measured on") as string,
   });
-}, 120_000);
+});

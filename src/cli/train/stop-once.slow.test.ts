@@ -2,13 +2,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { recordsOf } from "../../train/testing/records-of.ts";
+import { folderWith, moduleRecipe } from "../testing/folder.ts";
 
 const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
 
@@ -49,25 +49,23 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify({ id, score: (reply.text.length % 5) / 4 }));
 }`;
 
-const recipe = `name: gated
-environment: { module: ./gated.mjs }
-team: { roles: { one: { policy: own, prompt: "", maxTokens: 4 } }, turns: 1 }
-policies: { own: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2, reward: rewards }
-judge: { name: command, run: [node, judge.mjs], fills: all }
-train: { steps: 3, tasksPerStep: 2, learningRate: 0.001 }
-evaluation: { tasks: 2, every: 2 }
-checkpoint: { every: 10 }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-gated-"));
-  const files = { "gate.mjs": gate, "gated.mjs": environment, "judge.mjs": judge, "gated.yaml": recipe };
-  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(cwd, name), text)));
+const recipe = moduleRecipe(
+  "gated",
+  { module: "./gated.mjs" },
+  {
+    algorithm: { name: "grpo", samples: 2, reward: "rewards" },
+    judge: { name: "command", run: ["node", "judge.mjs"], fills: "all" },
+    train: { steps: 3, tasksPerStep: 2, learningRate: 0.001 },
+    evaluation: { tasks: 2, every: 2 },
+    checkpoint: { every: 10 },
+  },
+);
+const cwd = folderWith({
+  "gate.mjs": gate,
+  "gated.mjs": environment,
+  "judge.mjs": judge,
+  "gated.yaml": recipe,
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 interface Ended {
   readonly code: number | null;
