@@ -1,7 +1,16 @@
 /** What the page shows of an episode: candidates and their colours, trajectories, titles, whom a person plays, what trained nothing. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { candidatesIn, choiceOf, colourOf, gridOf, largestAdvantage, nameOf, neighbour, siblingsOf } from "./page/candidates.ts";
+import {
+  candidatesIn,
+  choiceOf,
+  colourOf,
+  gridOf,
+  largestAdvantage,
+  nameOf,
+  neighbour,
+  siblingsOf,
+} from "./page/candidates.ts";
 import { handMadeView, writeHandMade } from "./testing/hand-made.ts";
 import { pathTo, saidAfter } from "./page/trajectory.ts";
 import { stateName, titleOf } from "./page/titles.ts";
@@ -16,7 +25,10 @@ it("has a row for each turn, a cell for each role, and in it the candidates from
   type Shown = ReturnType<typeof candidatesIn>[number];
   const figuresOf = ({ action, edge, isChosen }: Shown) => [
     action.sample,
-    ...[edge?.team, edge?.local, edge?.judge, isChosen],
+    edge?.team,
+    edge?.local,
+    edge?.judge,
+    isChosen,
   ];
   const shown = rows.map(({ turn, cells: found }) => [
     turn,
@@ -75,7 +87,9 @@ it("knows a candidate's neighbours, siblings and name", () => {
   expect(from("1/runner/0")).toEqual([undefined, "1/runner/1", "/planner/0", undefined]);
   expect(siblingsOf(rows, "/planner/1").map(({ action }) => action.id)).toEqual(["/planner/0", "/planner/2"]);
   const names = ["planner 1", "planner 2", "planner 3", "runner 1", "runner 2"];
-  expect(candidatesIn(rows).map(({ action }) => nameOf(action))).toEqual(names.map((one) => `${one}, turn 1`));
+  expect(candidatesIn(rows).map(({ action }) => nameOf(action))).toEqual(
+    names.map((one) => `${one}, turn 1`),
+  );
 });
 
 it("calls chosen only what was chosen among several", () => {

@@ -172,18 +172,18 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
 
   it("the address has the view, and the theme stays", async () => {
     await withPage(browser, { ...wide, colorScheme: "light" }, async (page) => {
-        await show(page, "action");
-        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
-        const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-        const light = await background();
-        await page.keyboard.press("t");
-        await page.keyboard.press("t");
-        const dark = await background();
-        expect(dark).not.toBe(light);
-        await page.reload();
-        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
-        expect(await background()).toBe(dark);
-      });
+      await show(page, "action");
+      await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
+      const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+      const light = await background();
+      await page.keyboard.press("t");
+      await page.keyboard.press("t");
+      const dark = await background();
+      expect(dark).not.toBe(light);
+      await page.reload();
+      await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
+      expect(await background()).toBe(dark);
+    });
   });
 
   it("continuations stream in, and a run that trains is live", async () => {
@@ -242,12 +242,12 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
 
   it("asks again for an episode while its neighbours are not final", async () => {
     const data = hostileExport();
-    const views = Object.entries(data.episodes[runName] ?? {});
-    const unfinished = views.map(([id, view]) => [id, { ...view, isExact: false }] as const);
+    const shown = Object.entries(data.episodes[runName] ?? {});
+    const unfinished = shown.map(([id, view]) => [id, { ...view, isExact: false }] as const);
     const episodes = { [runName]: Object.fromEntries(unfinished) };
     await using server = await servePage(() => ({ ...data, episodes }));
     const page = await browser.newPage();
-    const path = ["runs", runName, "episode", views[0]?.[0] ?? ""].map(encodeURIComponent).join("/");
+    const path = ["runs", runName, "episode", shown[0]?.[0] ?? ""].map(encodeURIComponent).join("/");
     await page.goto(`${server.url}/#/${path}`);
     const count = () => server.asked.filter((each) => each.includes("/episode?")).length;
     await expect.poll(count, { timeout: 30_000 }).toBeGreaterThan(2);

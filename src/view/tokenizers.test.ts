@@ -52,17 +52,17 @@ it("reads the tokens of a run once, and those of another one in its place", asyn
     await (await openRun(run, recipeToYaml((await resolveRecipe(file)).recipe, run))).close();
   };
   const tokenizers = new Tokenizers(run);
-  const tableOf = async () => {
+  const ownTable = async () => {
     const { table, problem } = await tokenizers.of("shared");
     if (table === null) throw new Error(problem);
     return table;
   };
   await writeRun("blocksworld");
-  const [first, again] = await Promise.all([tableOf(), tableOf()]);
+  const [first, again] = await Promise.all([ownTable(), ownTable()]);
   expect(again).toBe(first);
   await fs.rm(run, { recursive: true });
   await writeRun("sudoku");
   const all = [...first.starts.keys()];
-  expect(textOfTokens(await tableOf(), all)).not.toBe(textOfTokens(first, all));
+  expect(textOfTokens(await ownTable(), all)).not.toBe(textOfTokens(first, all));
   await tokenizers.close();
 });
