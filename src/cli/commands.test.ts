@@ -36,7 +36,7 @@ async function resultOf(name: string): Promise<RunResult> {
 async function memoryWith(teach: string): Promise<number> {
   const policy = "policies.shared={model: {preset: medium}, adapter: {rank: 4}}";
   const args = ["train", "small.yaml", policy, `warmStart.teach=${teach}`, "--dry-run", "--json"];
-  return (JSON.parse((await run(args)).stdout) as { memory: number }).memory;
+  return (JSON.parse((await troupe(args, { cwd })).stdout) as { memory: number }).memory;
 }
 
 describe("troupe train", () => {
