@@ -119,16 +119,14 @@ describe("troupe train", () => {
     });
   });
 
-  it("finishes the step on Ctrl-C, says how to resume, and ends with the same result", async () => {
+  // That the result is the same: train/stop-once.slow.test.ts, after a signal in each phase.
+  it("finishes the step on Ctrl-C, says how to resume, and resumes", async () => {
     // Long enough for the signal to arrive before the end.
-    const args = ["train", "small.yaml", "warmStart.steps=150"];
-    let sent = false;
+    const args = ["train", "small.yaml", "warmStart.steps=80"];
     const interrupted = await troupe([...args, "--run", "stopped"], {
       cwd,
       watch: (output, interrupt) => {
-        if (sent || !output.includes("warm start 1/150")) return;
-        sent = true;
-        interrupt();
+        if (output.includes("warm start 1/80")) interrupt();
       },
     });
     expect(interrupted.code).toBe(130);
@@ -138,10 +136,6 @@ describe("troupe train", () => {
     const resumed = await run([...args, "--run", "stopped"]);
     expect(resumed.code).toBe(0);
     expect(resumed.stderr).toContain(`resumed after ${resumesAfter}\n`);
-    const { seconds: _, ...stopped } = await resultOf("stopped");
-    await run([...args, "--run", "whole"]);
-    const { seconds: __, ...whole } = await resultOf("whole");
-    expect(stopped).toEqual(whole);
   });
 });
 
@@ -163,12 +157,15 @@ describe("commands on runs", () => {
     const { stdout } = await run(["runs"]);
     expect(stdout).toMatch(/^small +finished +6\/6 +plan-path +at-grpo +\d/m);
     const listed = JSON.parse((await run(["runs", "--json"])).stdout) as { name: string; status: string }[];
-    expect(listed.map(({ name }) => name)).toEqual(["small", "small-2", "stopped", "whole"]);
+    expect(listed.map(({ name }) => name)).toEqual(["small", "small-2", "stopped"]);
     const compared = await run(["runs", "compare", "small", "small-2"]);
     expect(compared.stdout).toMatch(/^seed +1 +7$/m);
     expect(compared.stdout).toMatch(/^team after +\d/m);
-    const json = JSON.parse((await run(["runs", "compare", "stopped", "whole", "--json"])).stdout) as object;
-    expect(json).toMatchObject({ runs: ["stopped", "whole"], recipe: [] });
+    const json = JSON.parse((await run(["runs", "compare", "small", "stopped", "--json"])).stdout) as object;
+    expect(json).toMatchObject({
+      runs: ["small", "stopped"],
+      recipe: [{ key: "warmStart.steps", values: [4, 80] }],
+    });
   });
 
   it("runs compare marks what a run has not measured, and shows measures besides success", async () => {

@@ -54,9 +54,6 @@ async function verdictsOf(run: string): Promise<string[]> {
   return text.split("\n").filter((line) => line.includes('"verdicts"'));
 }
 
-const frugal = (requests: number) =>
-  runCommand(["train", "colours.yaml", `judge.budget.requests=${requests}`, "--run", "frugal"], { cwd, env });
-
 describe("a training with a coach", () => {
   it("asks each question about training once, and nothing about evaluations", async () => {
     expect(await runCommand(["train", "colours.yaml"], { cwd, env })).toMatchObject({ code: 0 });
@@ -96,63 +93,63 @@ describe("a training with a coach", () => {
     expect(await verdictsOf("colours")).toContainEqual(expect.stringContaining("as [TEST_COACH_KEY] says"));
   });
 
-  it("that is killed while it waits resumes to the same result, and asks nothing again that was answered", async () => {
+  it("is killed, stalls and runs out of budget, resumes each time, and asks nothing again that was answered", async () => {
     const first = server.asked.length;
-    const stalled = Promise.withResolvers<void>();
-    server.answer = async (question, number) => {
-      if (number < first + 4) return honest(question, number);
-      stalled.resolve();
-      return () => {};
+    const whole = new Set(questions()).size;
+    const breaker = "judge.breaker={failures: 2, pauseSeconds: 0.1, pauses: 1}";
+    const args = ["train", "colours.yaml", "judge.timeoutSeconds=1", breaker, "--run", "broken"];
+    const train = async (...more: string[]) => {
+      const { code, stderr } = await runCommand([...args, ...more], { cwd, env });
+      return { code, said: stderr.replaceAll(/\s+/g, " ") };
     };
+    const answered: string[] = [];
+    const stallAfter = (count: number): Promise<void> => {
+      const stalled = Promise.withResolvers<void>();
+      server.answer = async (question, number) => {
+        if (number >= first + count) {
+          stalled.resolve();
+          return () => {};
+        }
+        answered.push(question.user);
+        return honest(question, number);
+      };
+      return stalled.promise;
+    };
+
+    const stalled = stallAfter(4);
     const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
-    const args = [program, "train", "colours.yaml", "--run", "killed"];
-    const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env }, stdio: "ignore" });
+    const patient = [program, ...args, "judge.timeoutSeconds=60"];
+    const child = spawn(process.execPath, patient, { cwd, env: { ...process.env, ...env }, stdio: "ignore" });
     const ended = new Promise((resolve) => child.on("close", resolve));
-    await stalled.promise;
-    while ((await verdictsOf("killed")).length < 4) await delay(20);
+    await stalled;
+    while ((await verdictsOf("broken")).length < 4) await delay(20);
     child.kill("SIGKILL");
     await ended;
-    const answered = questions().slice(first, first + 4);
-    server.answer = honest;
-    const resumed = await runCommand(["train", "colours.yaml", "--run", "killed"], { cwd, env });
-    expect(resumed).toMatchObject({ code: 0 });
-    expect(await metricsOf("killed")).toBe(await metricsOf("colours"));
-    const later = questions().slice(first + 4);
-    expect(later.filter((text) => answered.includes(text))).toEqual([]);
-  });
 
-  it("stops with a checkpoint when its budget is used up, and resumes with a larger one", async () => {
-    const first = server.asked.length;
-    const whole = new Set(questions().slice(0, first)).size;
-    const stopped = await frugal(whole - 1);
-    expect(stopped).toMatchObject({
+    const before = server.asked.length;
+    void stallAfter(before - first + 5);
+    const gaveUp = await train();
+    expect(gaveUp).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(
+      said: expect.stringMatching(
+        /The judge gave up after 3 failures in a row and 1 pause \(judge\.breaker\): .*did not answer in time\. The run stopped in step \d; once the service works, the same command resumes after step \d\./,
+      ) as string,
+    });
+    // Five answers, and three questions in vain: no other question waited for its timeout.
+    expect(server.asked).toHaveLength(before + 8);
+
+    void stallAfter(Infinity);
+    expect(await train(`judge.budget.requests=${whole - 1}`)).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(
         /budget of \d+ requests is used up; set a larger one, `judge\.budget\.requests=…`\. The run stopped in step \d; with it the same command resumes after step \d\./,
       ) as string,
     });
-    expect(await frugal(1000)).toMatchObject({ code: 0 });
-    expect(await metricsOf("frugal")).toBe(await metricsOf("colours"));
-    const asked = questions().slice(first);
-    expect(asked).toHaveLength(whole);
-    expect(new Set(asked).size).toBe(whole);
-  });
-
-  it("stops with a checkpoint if the service stalls, and resumes once it works", async () => {
-    const first = server.asked.length;
-    const breaker = "judge.breaker={failures: 2, pauseSeconds: 0.1, pauses: 1}";
-    const train = ["train", "colours.yaml", "judge.timeoutSeconds=1", breaker, "--run", "stalled"];
-    server.answer = (question, number) => (number < first + 9 ? honest(question, number) : () => {});
-    const { code, stderr } = await runCommand(train, { cwd, env });
+    expect(await train("judge.budget.requests=1000")).toMatchObject({ code: 0 });
     server.answer = honest;
-    expect(code).toBe(1);
-    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
-      /The judge gave up after 3 failures in a row and 1 pause \(judge\.breaker\): .*did not answer in time\. The run stopped in step \d; once the service works, the same command resumes after step \d\./,
-    );
-    // Nine answers, and three questions in vain: no other question waited for its timeout.
-    expect(server.asked).toHaveLength(first + 12);
-    expect(await runCommand(train, { cwd, env })).toMatchObject({ code: 0 });
-    expect(await metricsOf("stalled")).toBe(await metricsOf("colours"));
+    expect(await metricsOf("broken")).toBe(await metricsOf("colours"));
+    expect(answered).toHaveLength(whole);
+    expect(new Set(answered).size).toBe(whole);
   });
 
   it("is repeated from the verdicts of another run, without a service and without a key", async () => {
