@@ -46,13 +46,13 @@ beforeAll(async () => {
 });
 
 const run = (...args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd });
-const few = ["--decisions", "9", "--continuations", "4"];
+const few = ["--decisions", "6", "--continuations", "3"];
 
 async function audited(...args: readonly string[]): Promise<AuditedRun> {
   const { stdout, stderr, code } = await run("audit", ...few, ...args, "--json");
   // What will be played is said first, and on a slow machine how long that takes.
   const [, episodes] =
-    /^\S+: \d+ decisions, \d+ different candidates, 4 continuations of each: (\d+) episodes\n/.exec(stderr) ??
+    /^\S+: \d+ decisions, \d+ different candidates, 3 continuations of each: (\d+) episodes\n/.exec(stderr) ??
     [];
   const rest = stderr
     .split("\n")
@@ -72,7 +72,7 @@ const auditOfTree = () => (whole ??= audited("tree"));
 it("continues the newest step that follows a checkpoint, with the weights that sampled it", async () => {
   const found = await auditOfTree();
   // Steps 5 to 7 are of reinforcement; checkpoints are after 4, 6 and 7.
-  expect(found).toMatchObject({ step: 7, checkpoint: 6, failed: 0, decisions: { audited: 9, lost: 0 } });
+  expect(found).toMatchObject({ step: 7, checkpoint: 6, failed: 0, decisions: { audited: 6, lost: 0 } });
   expect(found.sameWeights).toBe(found.candidates);
   const names = found.credits.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["magrpo, as recorded", "at-grpo", "grpo", "reward"]));
@@ -99,8 +99,8 @@ it("plays at most as many episodes as it may", async () => {
   expect(bounded.played).toBeLessThan(all.played);
   expect(bounded.decisions.audited).toBe(all.decisions.audited - 1);
   expect(all.audited).toEqual(expect.arrayContaining(bounded.audited));
-  const none = await run("audit", "tree", ...few, "--episodes", "7");
-  expect(none.stderr).toContain("One decision takes 8 continuations, and at most 7 are allowed");
+  const none = await run("audit", "tree", ...few, "--episodes", "5");
+  expect(none.stderr).toContain("One decision takes 6 continuations, and at most 5 are allowed");
 });
 
 it("compares a judge's verdicts, and does not ask it again", async () => {
@@ -142,7 +142,7 @@ it("writes a report", async () => {
   const text = await readFile(join(cwd, "reports", "audit.md"), "utf8");
   expect(text).toContain("## tree: plan-path, magrpo");
   expect(text).toMatch(/Not computed: .*ppo, iac, maac \(needs the values of a critic, [^)]*\)\.$/m);
-  expect(text).toContain("troupe audit tree --decisions 9 --continuations 4 --seed 0 --out reports");
+  expect(text).toContain("troupe audit tree --decisions 6 --continuations 3 --seed 0 --out reports");
   expect(await readFile(join(cwd, "reports", "audit.html"), "utf8")).toContain("<svg");
 });
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { runCommand, shell } from "./testing/command.ts";
 import { folderWith, plannerRecipe } from "./testing/folder.ts";
 
-const warmStart = { steps: 60, demonstrationsPerStep: 1, learningRate: 0.003 };
+const warmStart = { steps: 12, demonstrationsPerStep: 1, learningRate: 0.003 };
 const train = { steps: 3, tasksPerStep: 1, learningRate: 0.001 };
 const evaluation = { tasks: 2 };
 const cwd = folderWith({ "small.yaml": plannerRecipe("small", { warmStart, train, evaluation }) });
@@ -13,10 +13,10 @@ const run = (...args: readonly string[]) => runCommand(args, { cwd });
 it("--quiet shows the first and last step of each stage, no episodes, and the result apart from them", async () => {
   const { code, stdout, stderr } = await run("train", "small.yaml", "--quiet");
   expect(code).toBe(0);
-  for (const line of ["warm start 1/60", "warm start 60/60", "step 1/3", "step 3/3"])
+  for (const line of ["warm start 1/12", "warm start 12/12", "step 1/3", "step 3/3"])
     expect(stderr).toContain(line);
   expect(stderr).not.toContain("sample episode");
-  expect(stderr).not.toContain("warm start 2/60");
+  expect(stderr).not.toContain("warm start 2/12");
   expect(stdout).toMatch(/^\nheld-out tasks .*\n─.*\nteam before .*\nteam after /);
 });
 
@@ -48,7 +48,7 @@ it("--guide shows one task before and during the warm start, names the stages, a
     "Evaluation before",
     "Reinforcement,",
   ];
-  const found = ["Warm start, 60 steps", ...places].map((text) => stderr.indexOf(text));
+  const found = ["Warm start, 12 steps", ...places].map((text) => stderr.indexOf(text));
   expect(found).toEqual(found.toSorted((left, right) => left - right));
   expect(found[0]).toBeGreaterThan(-1);
   expect(stdout).toContain("extends: small");

@@ -183,7 +183,7 @@ describe("without a network", () => {
   });
 
   it("names the address and the place of a file that could not be downloaded", async () => {
-    hub.faults.push(({ path: asked }, response) => asked.includes("/resolve/") && response.destroy() && true);
+    hub.faults.push(({ path: asked }, response) => asked.includes("/resolve/") && response.destroy());
     const failure = await open("humaneval", { train: "test" }).catch((error: Error) => error.message);
     expect(failure).toContain("cannot be downloaded: Cannot reach");
     expect(failure).toContain(

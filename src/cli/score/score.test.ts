@@ -1,19 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Outcome, Surroundings } from "../testing/command.ts";
-import { runCommand } from "../testing/command.ts";
+import { describe, expect, it } from "vitest";
+import { type Outcome, runCommand, type Surroundings } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-score-"));
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const cwd = folderWith();
 
 function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
   return runCommand(args, { cwd, ...options });
@@ -38,22 +33,19 @@ function call(name: string, given: object): string {
 
 describe("troupe score", () => {
   it("prints rewards and outcome of each line in order, and an error in place of an invalid line", async () => {
-    const lines = [
-      JSON.stringify({ task: puzzle, actions: [{ planner: `#### ${solution}` }], id: "mine" }),
-      "{",
-      JSON.stringify({ task: puzzle, actions: [{ writer: "" }] }),
-      "",
-      JSON.stringify({
-        task: puzzle,
-        actions: [{ proposer: "b1=3", planner: "b1=2 a1=2" }, { planner: "" }],
-      }),
-      JSON.stringify({ task: { size: 4 }, actions: [] }),
-      JSON.stringify({ actions: [] }),
-      JSON.stringify({ task: puzzle, actions: [{ planner: 4 }] }),
-      JSON.stringify({ task: -1, actions: [] }),
-      JSON.stringify({ task: 0, split: "test", actions: [] }),
-      JSON.stringify({ task: puzzle, actions: [{ planner: { text: solution, truncated: true } }] }),
+    const objectsOf = [
+      { task: puzzle, actions: [{ planner: `#### ${solution}` }], id: "mine" },
+      { task: puzzle, actions: [{ writer: "" }] },
+      { task: puzzle, actions: [{ proposer: "b1=3", planner: "b1=2 a1=2" }, { planner: "" }] },
+      { task: { size: 4 }, actions: [] },
+      { actions: [] },
+      { task: puzzle, actions: [{ planner: 4 }] },
+      { task: -1, actions: [] },
+      { task: 0, split: "test", actions: [] },
+      { task: puzzle, actions: [{ planner: { text: solution, truncated: true } }] },
     ];
+    const [first, second, ...others] = objectsOf.map((line) => JSON.stringify(line));
+    const lines = [first, "{", second, "", ...others];
     await writeFile(join(cwd, "actions.jsonl"), lines.join("\n"));
     const { code, stdout, stderr } = await run(["score", "sudoku", "actions.jsonl"]);
     expect(code).toBe(1);
@@ -71,34 +63,26 @@ describe("troupe score", () => {
     expect(results[9]).toEqual(solved);
     expect(results.flatMap(({ error, line }) => (error === undefined ? [] : [[line, error]]))).toEqual([
       [2, expect.stringMatching(/^line 2: not JSON: /)],
-      [
-        3,
-        "line 3: action 1 names the seat writer, which sudoku does not have; the seats are proposer, planner",
-      ],
+      [3, expect.stringMatching(/^line 3: action 1 names the seat writer, .* are proposer, planner$/)],
       [6, "line 6: task.clues: missing; expected text"],
       [
         7,
-        "line 7: task: missing; expected a task as `troupe tasks RECIPE` prints it, or its index in the split",
+        expect.stringMatching(/^line 7: task: missing; expected a task as `troupe tasks RECIPE` prints it/),
       ],
       [
         8,
-        "line 8: actions.0.planner: expected text or a mapping with the keys text, thinking, calls, truncated, found 4",
+        expect.stringMatching(/^line 8: actions\.0\.planner: expected text or a mapping with .*, found 4$/),
       ],
       [9, "line 9: task: a number is an index in the split, from 0"],
       [10, "line 10: sudoku has no split test; its splits are train, validation, heldOut"],
     ]);
   });
 
+  const acting = (planner: object) => ({ actions: [{ planner }] });
   it.each([
-    [{ actions: [{ planner: { txt: "b1=2" } }] }, "actions.0.planner: expected text or a mapping"],
-    [
-      { actions: [{ planner: { text: "", calls: [{}] } }] },
-      "actions.0.planner.calls.0.name: missing; expected text",
-    ],
-    [
-      { actions: [{ planner: { text: "", cals: [] } }] },
-      "actions.0.planner.cals: unknown key; did you mean `calls`?",
-    ],
+    [acting({ txt: "b1=2" }), "actions.0.planner: expected text or a mapping"],
+    [acting({ text: "", calls: [{}] }), "actions.0.planner.calls.0.name: missing; expected text"],
+    [acting({ text: "", cals: [] }), "actions.0.planner.cals: unknown key; did you mean `calls`?"],
     [{ actions: "b1=2" }, 'actions: expected a list, each item a mapping from names, found "b1=2"'],
     [{ actions: [], split: 1 }, "split: expected text, found 1"],
     [{ actions: [], task: { ...puzzle, size: 5 } }, "task.size: expected one of 4, 6, 9, found 5"],
@@ -162,18 +146,16 @@ describe("troupe score", () => {
   });
 
   it("checks its arguments before it reads anything", async () => {
-    const input = "";
-    const unknown = await run(["score", "soduku", "-"], { input });
-    expect(unknown).toMatchObject({ code: 2, stdout: "" });
-    expect(unknown.stderr).toContain("did you mean `sudoku`");
-    const missing = await run(["score", "sudoku", "nowhere.jsonl"]);
-    expect(missing).toMatchObject({ code: 2, stdout: "" });
-    expect(missing.stderr).toContain("cannot read nowhere.jsonl: ENOENT");
-    const swapped = await run(["score", "nowhere.jsonl", "sudoku"]);
-    expect(swapped).toMatchObject({ code: 2, stdout: "" });
-    expect(swapped.stderr).toMatch(/then the file: `.* score sudoku nowhere\.jsonl`/);
-    const folder = await run(["score", "sudoku", "."]);
-    expect(folder).toMatchObject({ code: 2, stderr: "error: cannot read .: it is a folder\n" });
+    for (const [args, problem] of [
+      [["soduku", "-"], "did you mean `sudoku`"],
+      [["sudoku", "nowhere.jsonl"], "cannot read nowhere.jsonl: ENOENT"],
+      [["nowhere.jsonl", "sudoku"], /then the file: `.* score sudoku nowhere\.jsonl`/],
+      [["sudoku", "."], "error: cannot read .: it is a folder\n"],
+    ] as const) {
+      const { code, stdout, stderr } = await run(["score", ...args], { input: "" });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(problem);
+    }
   });
 
   it("ignores thinking", async () => {
@@ -192,7 +174,7 @@ describe("troupe score", () => {
   });
 
   it("keeps the order, and accepts empty input", async () => {
-    const inputs = Array.from({ length: 60 }, (_, index) => ({
+    const inputs = Array.from({ length: 20 }, (_, index) => ({
       task: index % 7,
       actions: [{ planner: "up" }],
     }));
@@ -202,7 +184,7 @@ describe("troupe score", () => {
     const many = await run([...args, "--jobs", "7"], { input });
     expect(one).toMatchObject({ code: 0, stderr: "" });
     expect(many.stdout).toBe(one.stdout);
-    expect(objects(one.stdout)).toHaveLength(60);
+    expect(objects(one.stdout)).toHaveLength(20);
     expect(await run(["score", "plan-path", "-"], { input: "\n\n" })).toEqual({
       code: 0,
       stdout: "",
@@ -224,7 +206,7 @@ describe("troupe score", () => {
 
   it("ends without an error when its reader closes", async () => {
     const line = `${JSON.stringify({ task: puzzle, actions: [{ planner: "b1=2" }] })}\n`;
-    await writeFile(join(cwd, "long.jsonl"), line.repeat(20_000));
+    await writeFile(join(cwd, "long.jsonl"), line.repeat(5_000));
     const child = spawn(process.execPath, [program, "score", "sudoku", "long.jsonl"], { cwd });
     await once(child.stdout, "data");
     child.stdout.destroy();
