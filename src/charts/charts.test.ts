@@ -70,32 +70,14 @@ it("ticks of steps are whole numbers, also of few steps", () => {
 });
 
 it.each([
-  [
-    [0, 1],
-    ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"],
-  ],
-  [
-    [-2, 2],
-    ["−2", "−1", "0", "1", "2"],
-  ],
-  [
-    [1000, 1002],
-    ["1000.0", "1000.5", "1001.0", "1001.5", "1002.0"],
-  ],
-  [
-    [8000, 20_000],
-    ["10.0 k", "12.5 k", "15.0 k", "17.5 k", "20.0 k"],
-  ],
-  [
-    [0, 3e6],
-    ["0 M", "1 M", "2 M", "3 M"],
-  ],
-  [
-    [0, 4e-5],
-    ["0", "1e-5", "2e-5", "3e-5", "4e-5"],
-  ],
-] as const)("labels of ticks tell them apart, with as few digits as that takes: %j", (range, labels) => {
-  expect(tickLabels(roundTicks(range, 5))).toEqual(labels);
+  [0, 1, "0.0, 0.2, 0.4, 0.6, 0.8, 1.0"],
+  [-2, 2, "−2, −1, 0, 1, 2"],
+  [1000, 1002, "1000.0, 1000.5, 1001.0, 1001.5, 1002.0"],
+  [8000, 20_000, "10.0 k, 12.5 k, 15.0 k, 17.5 k, 20.0 k"],
+  [0, 3e6, "0 M, 1 M, 2 M, 3 M"],
+  [0, 4e-5, "0, 1e-5, 2e-5, 3e-5, 4e-5"],
+])("labels of ticks tell them apart, with as few digits as that takes: %d to %d", (low, high, labels) => {
+  expect(tickLabels(roundTicks([low, high], 5)).join(", ")).toBe(labels);
 });
 
 it("labels of ticks are as many different ones", () => {

@@ -21,9 +21,9 @@ it("--quiet shows the first and last step of each stage, no episodes, and the re
 });
 
 it("says that standard output cannot be written, and nothing of a reader that is gone", async () => {
-  const full = await shell("troupe recipes --json >/dev/full", { cwd });
+  const full = await shell("troupe completion bash >/dev/full", { cwd });
   expect(full).toEqual({ code: 1, stdout: "", stderr: "error: standard output cannot be written: ENOSPC\n" });
-  expect(await shell("troupe recipes --json | true", { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await shell("troupe completion bash | true", { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
 it("an error is the last event of --json, with its exit code", async () => {

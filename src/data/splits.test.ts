@@ -8,32 +8,21 @@ function summary(paths: readonly string[], card: unknown = null): Record<string,
 }
 
 describe("files by split", () => {
-  it.each([
+  const [train, test] = ["data/train-0000", "data/test-00000-of-00001.parquet"];
+  const shards = [0, 1].map((shard) => `${train}${shard}-of-00002-0a1b.parquet`);
+  const one = "00000-of-00001.parquet";
+  it.each<[string, readonly string[], object]>([
     [
       "shards below data",
-      [
-        "README.md",
-        "data/train-00001-of-00002-0a1b.parquet",
-        "data/train-00000-of-00002-0a1b.parquet",
-        "data/test-00000-of-00001.parquet",
-      ],
-      {
-        default: {
-          train: ["data/train-00000-of-00002-0a1b.parquet", "data/train-00001-of-00002-0a1b.parquet"],
-          test: ["data/test-00000-of-00001.parquet"],
-        },
-      },
+      ["README.md", ...shards.toReversed(), test],
+      { default: { train: shards, test: [test] } },
     ],
     [
       "a folder for each configuration",
-      [
-        "full/prompt-00000-of-00001.parquet",
-        "full/test-00000-of-00001.parquet",
-        "sanitized/test-00000-of-00001.parquet",
-      ],
+      [`full/prompt-${one}`, `full/test-${one}`, `sanitized/test-${one}`],
       {
-        full: { prompt: ["full/prompt-00000-of-00001.parquet"], test: ["full/test-00000-of-00001.parquet"] },
-        sanitized: { test: ["sanitized/test-00000-of-00001.parquet"] },
+        full: { prompt: [`full/prompt-${one}`], test: [`full/test-${one}`] },
+        sanitized: { test: [`sanitized/test-${one}`] },
       },
     ],
     [

@@ -31,6 +31,8 @@ function call(name: string, given: object): string {
   return `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`;
 }
 
+const acting = (planner: object) => ({ actions: [{ planner }] });
+
 describe("troupe score", () => {
   it("prints rewards and outcome of each line in order, and an error in place of an invalid line", async () => {
     const objectsOf = [
@@ -78,7 +80,6 @@ describe("troupe score", () => {
     ]);
   });
 
-  const acting = (planner: object) => ({ actions: [{ planner }] });
   it.each([
     [acting({ txt: "b1=2" }), "actions.0.planner: expected text or a mapping"],
     [acting({ text: "", calls: [{}] }), "actions.0.planner.calls.0.name: missing; expected text"],

@@ -22,7 +22,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 const cwd = folderWith({
   "colours.ts": coloursModule,
   "colours.yaml": coloursRecipe({
-    algorithm: { name: "at-grpo", samples: 8 },
+    algorithm: { name: "at-grpo", samples: 4 },
     judge: { name: "command", run: ["node", "judge.mjs"] },
     failures: { retries: 0 },
   }),
@@ -73,7 +73,7 @@ describe("a recipe with a judge", () => {
 
   it("mixes normalised scores with outcomes, and is compared with them in evaluations", async () => {
     const options = "outcomeWeight: 0.25, normalise: role, evaluation: true";
-    const changes = `algorithm: { name: reinforce, reward: action, samples: 8 }\njudge: { ${options} }\n`;
+    const changes = `algorithm: { name: reinforce, reward: action, samples: 4 }\njudge: { ${options} }\n`;
     await writeFile(join(cwd, "mixed.yaml"), `extends: colours.yaml\nname: mixed\n${changes}`);
     expect(await run("train", "mixed.yaml")).toMatchObject({ code: 0 });
     const found = await rescoredOf("mixed", "--judge", "own");
@@ -102,7 +102,7 @@ describe("a recipe with a judge", () => {
     await rename(join(cwd, "judge.mjs"), join(cwd, "away.mjs"));
     const before = await starts();
     const found = await rescored("--judge", "own");
-    expect(found).toHaveLength(3 * 4 * 8);
+    expect(found).toHaveLength(3 * 4 * 4);
     expect(found.map(({ now }) => now)).toEqual(found.map(({ recorded }) => recorded));
     expect(new Set(found.map(({ verdict }) => JSON.stringify(verdict)))).toContain(
       '{"score":0,"explanation":"wrong"}',
@@ -128,7 +128,7 @@ describe("a recipe with a judge", () => {
   it("reports failed verdicts, and what an option of the judge should be", async () => {
     const { code, stdout } = await run("rescore", "colours", "--judge", "own", "judge.attempt=2");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^96 verdicts failed\. The first, in train\/1\/0: .*code 1.*Cannot find module/m);
+    expect(stdout).toMatch(/^48 verdicts failed\. The first, in train\/1\/0: .*code 1.*Cannot find module/m);
     const wrong = await run("rescore", "colours", "judge.as=both");
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("judge.as: expected") as string });
   });
