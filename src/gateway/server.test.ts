@@ -2,7 +2,6 @@
 import { request as httpRequest } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
@@ -100,15 +99,8 @@ describe("sampling", () => {
     const body = { ...hello, temperature: 0.7, top_p: 0.5, top_k: 4, max_tokens: 9, stop: ["END"], n: 3 };
     const { choices, model, warnings } = await complete(served, body);
     expect([choices.length, model, warnings]).toEqual([3, "writer", undefined]);
-    expect(served.requests[0]).toMatchObject({
-      policy: "shared",
-      temperature: 0.7,
-      topP: 0.5,
-      topK: 4,
-      maxTokens: 9,
-      stopStrings: ["END"],
-      count: 3,
-    });
+    const options = { temperature: 0.7, topP: 0.5, topK: 4, maxTokens: 9, stopStrings: ["END"] };
+    expect(served.requests[0]).toMatchObject({ policy: "shared", ...options, count: 3 });
   });
 
   it("is that of the recipe's evaluations otherwise, in every protocol", async () => {
@@ -218,31 +210,23 @@ const call = (city: string): string =>
 const traveller = (prompt: string): string =>
   prompt.includes("rain in Oslo") ? "Oslo is wet." : `${call("Rome")}\n${call("Oslo")}`;
 
-describe("tools of the request are called, whole and as a stream", () => {
+// In the other protocols: clients.test.ts.
+it("tools of the request are called, whole and as a stream", async () => {
   const look = tool({
     description: "The weather of a city.",
     inputSchema: z.object({ city: z.string() }),
     execute: ({ city }) => `${city === "Oslo" ? "rain" : "sun"} in ${city}`,
   });
-
-  it.each([
-    ["chat completions", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).chat("writer")],
-    ["responses", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).responses("writer")],
-    ["messages", (baseURL: string) => createAnthropic({ baseURL, apiKey: "x" })("writer")],
-  ])("%s", async (_, client) => {
-    const served = await serve({ script: traveller });
-    const model = client(`${served.server.url}/v1`);
-    const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
-    const { text, steps } = await generateText(asked);
-    expect([text, steps[0]?.toolCalls.map(({ input }) => input)]).toEqual([
-      "Oslo is wet.",
-      [{ city: "Rome" }, { city: "Oslo" }],
-    ]);
-    const streamed = streamText(asked);
-    await streamed.consumeStream();
-    expect(await streamed.text).toBe("Oslo is wet.");
-    expect(served.requests).toHaveLength(4);
-  });
+  const served = await serve({ script: traveller });
+  const model = createOpenAI({ baseURL: `${served.server.url}/v1`, apiKey: "x" }).chat("writer");
+  const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
+  const { text, steps } = await generateText(asked);
+  expect(text).toBe("Oslo is wet.");
+  expect(steps[0]?.toolCalls.map(({ input }) => input)).toEqual([{ city: "Rome" }, { city: "Oslo" }]);
+  const streamed = streamText(asked);
+  await streamed.consumeStream();
+  expect(await streamed.text).toBe("Oslo is wet.");
+  expect(served.requests).toHaveLength(4);
 });
 
 describe("who is answered", () => {
@@ -259,24 +243,19 @@ describe("who is answered", () => {
     const anthropic = await post(served, { ...hello, model: "x", max_tokens: 1 }, { path: "messages" });
     expect(await anthropic.json()).toMatchObject({ type: "error", error: { type: "not_found_error" } });
     const models = async (path: string) => (await fetch(`${served.server.url}/v1/${path}`)).json();
-    expect(await models("models")).toMatchObject({
-      object: "list",
-      data: [
-        { id: "writer", object: "model", owned_by: "troupe", max_model_len: 1200 },
-        { id: "critic", object: "model" },
-      ],
-    });
+    const writer = { id: "writer", object: "model", owned_by: "troupe", max_model_len: 1200 };
+    const data = [writer, { id: "critic", object: "model" }];
+    expect(await models("models")).toMatchObject({ object: "list", data });
     expect(await models("models/critic")).toMatchObject({ id: "critic", created: expect.any(Number) });
     expect(await models("models/nobody")).toMatchObject({ error: { code: "model_not_found" } });
     expect((await fetch(`${served.server.url}/v1/chat/completions`)).status).toBe(405);
     expect((await post(served, hello, { path: "embeddings" })).status).toBe(404);
     expect((await post(served, hello, { path: "v1/chat/completions" })).status).toBe(200);
-    const atRole = (name: string) =>
-      fetch(`${served.server.url}/r/${name}/v1/chat/completions`, {
-        method: "POST",
-        body: JSON.stringify({ ...hello, model: "gpt-4o" }),
-      });
-    expect([(await atRole("critic")).status, (await atRole("critik")).status]).toEqual([200, 404]);
+    const body = JSON.stringify({ ...hello, model: "gpt-4o" });
+    for (const [name, status] of Object.entries({ critik: 404, critic: 200 })) {
+      const url = `${served.server.url}/r/${name}/v1/chat/completions`;
+      expect((await fetch(url, { method: "POST", body })).status).toBe(status);
+    }
     expect(tokenizer.decode(served.requests.at(-1)?.prompt ?? [])).not.toContain("You write.");
   });
 
@@ -406,16 +385,10 @@ describe("under pressure", () => {
     const streamed = await (await post(served, { ...hello, stream: true })).text();
     expect(streamed).toMatch(/^event: error\ndata: \{"error":\{"message":"Sampling failed/);
     await served.server.close();
+    const counts = { requests: { writer: 2 }, rejected: { 500: 1 }, failed: 2, unfinished: 0 };
     expect(served.events).toMatchObject([
       { event: "failure", error: expect.stringContaining("10.0.0.7 is gone") },
-      {
-        event: "requests",
-        requests: { writer: 2 },
-        rejected: { 500: 1 },
-        failed: 2,
-        lastFailure: "host 10.0.0.7 is gone",
-        unfinished: 0,
-      },
+      { event: "requests", ...counts, lastFailure: "host 10.0.0.7 is gone" },
     ]);
   });
 

@@ -185,6 +185,7 @@ describe("the index", () => {
       const at = Math.floor(bytes.length / 2);
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       await fs.writeFile(file, damage === "lost" ? bytes.subarray(0, at) : bytes);
+      expect((await indexed()).columns.head.episodes).toBe(60);
       await expectFound(filters.slice(10));
     }
   });
