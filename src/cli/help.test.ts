@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { withoutIdleHelp } from "./help.ts";
 import { makeProgram } from "./program.ts";
 import { visibleLength } from "./table.ts";
@@ -121,16 +121,14 @@ describe("troupe recipes --keys", () => {
   });
 });
 
-describe("the included recipes", () => {
-  // These name data sets and models that are not here: tests/included-recipes.slow.test.ts, tests/questions-recipe.test.ts.
-  const elsewhere = /^(cluster|code|math|data-science|at-grpo-games|questions)\//;
-  const shipped = Object.entries(shippedRecipes()).filter(([name]) => !elsewhere.test(name));
-  it.each(shipped)("%s is valid", async (name, file) => {
-    const { recipe } = await resolveRecipe(file);
-    expect(recipe.name).toBe(name.replace("/", "-"));
-    expect(recipe.description).not.toBe("");
-    expect(file).toBe(join(import.meta.dirname, "..", "..", "recipes", `${name}.yaml`));
-  });
+// These name data sets and models that are not here: tests/included-recipes.slow.test.ts, tests/questions-recipe.test.ts.
+const elsewhere = /^(cluster|code|math|data-science|at-grpo-games|questions)\//;
+const shipped = Object.entries(shippedRecipes()).filter(([name]) => !elsewhere.test(name));
+it.each(shipped)("the included recipes %s is valid", async (name, file) => {
+  const { recipe } = await resolveRecipe(file);
+  expect(recipe.name).toBe(name.replace("/", "-"));
+  expect(recipe.description).not.toBe("");
+  expect(file).toBe(join(import.meta.dirname, "..", "..", "recipes", `${name}.yaml`));
 });
 
 const pages = referencePages();
@@ -148,13 +146,9 @@ describe("docs/reference", () => {
   });
 
   it("is the same from another terminal, and in an npm script", () => {
-    const before = { ...process.env };
-    Object.assign(process.env, { COLUMNS: "40", FORCE_COLOR: "1", npm_lifecycle_event: "reference" });
-    try {
-      expect(referencePages()).toEqual(pages);
-    } finally {
-      process.env = before;
-    }
+    const environment = { COLUMNS: "40", FORCE_COLOR: "1", npm_lifecycle_event: "reference" };
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    expect(referencePages()).toEqual(pages);
   });
 
   it("has a section for every command and subcommand", () => {

@@ -91,31 +91,27 @@ describe("tableLines", () => {
   });
 });
 
-describe("stackedTables", () => {
-  it("puts what does not fit below, with the first column again", () => {
-    const columns = ["key", "one", "two", "three"].map((title) => ({ title }));
-    const rows = [["a", "1", "2", "3"]];
-    expect(stackedTables(columns, rows, 14)).toEqual([
-      "key  one  two",
-      "───  ───  ───",
-      "a    1    2",
-      "",
-      "key  three",
-      "───  ─────",
-      "a    3",
-    ]);
-    expect(stackedTables(columns, rows, 20)).toEqual(tableLines(columns, rows));
-    expect(stackedTables(columns, rows, 1)).toHaveLength(11);
-  });
+it("stackedTables puts what does not fit below, with the first column again", () => {
+  const columns = ["key", "one", "two", "three"].map((title) => ({ title }));
+  const rows = [["a", "1", "2", "3"]];
+  expect(stackedTables(columns, rows, 14)).toEqual([
+    "key  one  two",
+    "───  ───  ───",
+    "a    1    2",
+    "",
+    "key  three",
+    "───  ─────",
+    "a    3",
+  ]);
+  expect(stackedTables(columns, rows, 20)).toEqual(tableLines(columns, rows));
+  expect(stackedTables(columns, rows, 1)).toHaveLength(11);
 });
 
-describe("wrapped", () => {
-  it("breaks between words, only where necessary", () => {
-    expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
-    expect(wrapped("one two three", 6)).toEqual(["one", "two", "three"]);
-    expect(wrapped("incomprehensible words", 8)).toEqual(["incomprehensible", "words"]);
-    expect(wrapped("", 8)).toEqual([""]);
-  });
+it("wrapped breaks between words, only where necessary", () => {
+  expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrapped("one two three", 6)).toEqual(["one", "two", "three"]);
+  expect(wrapped("incomprehensible words", 8)).toEqual(["incomprehensible", "words"]);
+  expect(wrapped("", 8)).toEqual([""]);
 });
 
 class Recorder {
@@ -160,13 +156,11 @@ describe("LiveRegion", () => {
   });
 });
 
-describe("cut", () => {
-  it("keeps what fits, not counting colours", () => {
-    expect(cut("12345", 5)).toBe("12345");
-    expect(cut("123456", 5)).toBe("1234…");
-    const coloured = styleText("red", "123456", { validateStream: false });
-    expect(stripVTControlCharacters(cut(coloured, 5))).toBe("1234…");
-    expect(cut(coloured, 5)).toContain("\u001B[39m");
-    expect(cut(coloured, 6)).toBe(coloured);
-  });
+it("cut keeps what fits, not counting colours", () => {
+  expect(cut("12345", 5)).toBe("12345");
+  expect(cut("123456", 5)).toBe("1234…");
+  const coloured = styleText("red", "123456", { validateStream: false });
+  expect(stripVTControlCharacters(cut(coloured, 5))).toBe("1234…");
+  expect(cut(coloured, 5)).toContain("\u001B[39m");
+  expect(cut(coloured, 6)).toBe(coloured);
 });

@@ -365,26 +365,27 @@ describe("a key in the answer", () => {
 
 const until = () => new Date(Date.now() + 50_000).toUTCString();
 
-describe("a service that asks to wait", () => {
-  it.each<[string, () => Record<string, string>, number, number]>([
-    ["seconds", () => ({ "retry-after": "7" }), 7000, 7000],
-    ["milliseconds", () => ({ "retry-after-ms": "1500", "retry-after": "2" }), 1500, 1500],
-    ["until a date", () => ({ "retry-after": until() }), 40_000, 50_000],
-    ["a date that is over", () => ({ "retry-after": "Mon, 01 Jan 2024 00:00:00 GMT" }), 0, 0],
-    ["a day", () => ({ "retry-after": "86400" }), 600_000, 600_000],
-  ])("%s", async (_, headers, least, most) => {
-    respond = json(429, {}, headers());
-    const { retryAfter } = (await failure(question("compatible"))) as ServiceError;
-    expect(retryAfter).toBeGreaterThanOrEqual(least);
-    expect(retryAfter).toBeLessThanOrEqual(most);
-  });
+it.each<[string, () => Record<string, string>, number, number]>([
+  ["seconds", () => ({ "retry-after": "7" }), 7000, 7000],
+  ["milliseconds", () => ({ "retry-after-ms": "1500", "retry-after": "2" }), 1500, 1500],
+  ["until a date", () => ({ "retry-after": until() }), 40_000, 50_000],
+  ["a date that is over", () => ({ "retry-after": "Mon, 01 Jan 2024 00:00:00 GMT" }), 0, 0],
+  ["a day", () => ({ "retry-after": "86400" }), 600_000, 600_000],
+])("%s", async (_, headers, least, most) => {
+  respond = json(429, {}, headers());
+  const { retryAfter } = (await failure(question("compatible"))) as ServiceError;
+  expect(retryAfter).toBeGreaterThanOrEqual(least);
+  expect(retryAfter).toBeLessThanOrEqual(most);
+});
 
-  it.each(["soon", "-3", ""])("for a time that cannot be read, %j, does not say", async (after) => {
+it.each(["soon", "-3", ""])(
+  "a service that asks to wait for a time that cannot be read, %j, does not say",
+  async (after) => {
     respond = json(429, {}, { "retry-after": after });
     const { retryAfter } = (await failure(question("compatible"))) as ServiceError;
     expect(retryAfter).toBeUndefined();
-  });
-});
+  },
+);
 
 it("Google's status 400 is reported as a wrong key", async () => {
   respond = json(400, {

@@ -43,20 +43,18 @@ function data(
   return start(["data", ...args], { cwd, ...options, env });
 }
 
-describe("list", () => {
-  it("lists the registered sets and which are in the cache, without network access", async () => {
-    const { code, stdout, stderr } = await data(["list"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^humaneval +openai_humaneval +mit +test 164 +no$/m);
-    expect(stdout).toMatch(/^ +release_v1 +test 400 +no$/m);
-    expect(stdout).toContain(`cache: ${cache}`);
-    expect(hub.seen).toEqual([]);
-    await data(["download", "humaneval"]);
-    const sets = JSON.parse((await data(["list", "--json"])).stdout) as { name: string; configs: object[] }[];
-    expect(sets.find(({ name }) => name === "humaneval")?.configs).toEqual([
-      { config: "openai_humaneval", splits: { test: 164 }, downloaded: true },
-    ]);
-  });
+it("list lists the registered sets and which are in the cache, without network access", async () => {
+  const { code, stdout, stderr } = await data(["list"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/^humaneval +openai_humaneval +mit +test 164 +no$/m);
+  expect(stdout).toMatch(/^ +release_v1 +test 400 +no$/m);
+  expect(stdout).toContain(`cache: ${cache}`);
+  expect(hub.seen).toEqual([]);
+  await data(["download", "humaneval"]);
+  const sets = JSON.parse((await data(["list", "--json"])).stdout) as { name: string; configs: object[] }[];
+  expect(sets.find(({ name }) => name === "humaneval")?.configs).toEqual([
+    { config: "openai_humaneval", splits: { test: 164 }, downloaded: true },
+  ]);
 });
 
 describe("download", () => {

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { assert, bigInt, double, json, property } from "fast-check";
-import { temporaryFolder } from "../testing/folder.ts";
+import { temporaryFolder } from "../../models/test-model.ts";
 import { rowPortions } from "./parquet-rows.ts";
 import { readParquet } from "./parquet.ts";
 import { readRows } from "./read-rows.ts";

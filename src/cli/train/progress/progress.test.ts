@@ -86,13 +86,11 @@ it("the drift of a program's prompts is on the line and in the panel, by reason"
   expect(shown.filter((line) => notes.includes(line))).toEqual(notes);
 });
 
-describe("a step in one line", () => {
-  it("shows results by role, speed and time left", () => {
-    expect(stepLine(metrics(12), timing, 40, 75)).toBe(
-      "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
-        "500 tokens/s  1:15 min left",
-    );
-  });
+it("a step in one line shows results by role, speed and time left", () => {
+  expect(stepLine(metrics(12), timing, 40, 75)).toBe(
+    "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
+      "500 tokens/s  1:15 min left",
+  );
 });
 
 describe("an evaluation in one line", () => {
@@ -198,32 +196,28 @@ describe("the end of a run", () => {
   });
 });
 
-describe("entropy and divergence", () => {
-  it("are shown for each updated policy", () => {
-    const policies = {
-      idle: policy,
-      trained: { ...policy, entropy: 1.5, kl: 0 },
-      elsewhere: { ...policy, kl: 0.002 },
-    };
-    expect(trustParts({ ...metrics(1), policies })).toEqual([
-      "idle no update",
-      "trained entropy 1.50",
-      "elsewhere KL 0.00200",
-    ]);
-  });
+it("entropy and divergence are shown for each updated policy", () => {
+  const policies = {
+    idle: policy,
+    trained: { ...policy, entropy: 1.5, kl: 0 },
+    elsewhere: { ...policy, kl: 0.002 },
+  };
+  expect(trustParts({ ...metrics(1), policies })).toEqual([
+    "idle no update",
+    "trained entropy 1.50",
+    "elsewhere KL 0.00200",
+  ]);
 });
 
-describe("another engine", () => {
-  it("is reported in one line, with what changed", () => {
-    const changes = [
-      { name: "kernels", before: "avx2", now: "avx512-bf16" },
-      { name: "threads", before: "1", now: "2" },
-    ];
-    expect(engineChangedLine(changes)).toBe(
-      "warning: the run continues on a different engine (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
-        "2 now): numbers may differ in the last bits from those of an uninterrupted run",
-    );
-  });
+it("another engine is reported in one line, with what changed", () => {
+  const changes = [
+    { name: "kernels", before: "avx2", now: "avx512-bf16" },
+    { name: "threads", before: "1", now: "2" },
+  ];
+  expect(engineChangedLine(changes)).toBe(
+    "warning: the run continues on a different engine (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
+      "2 now): numbers may differ in the last bits from those of an uninterrupted run",
+  );
 });
 
 describe("the panel", () => {
@@ -319,19 +313,17 @@ describe("the panel", () => {
   });
 });
 
-describe("the table", () => {
-  it("has the single agent before, the team before and the team after, in this order", () => {
-    const rows = resultTable([
-      evaluation("team", "before", 31),
-      evaluation("alone", "before", 20),
-      evaluation("team", "after", 97),
-    ]).slice(2);
-    expect(rows.map((row) => row.replaceAll(/ +/g, " "))).toEqual([
-      "alone before 20.0 % (10.0 to 90.0) 100 1.50",
-      "team before 31.0 % (10.0 to 90.0) 100 1.50",
-      "team after 97.0 % (10.0 to 90.0) 100 1.50",
-    ]);
-  });
+it("the table has the single agent before, the team before and the team after, in this order", () => {
+  const rows = resultTable([
+    evaluation("team", "before", 31),
+    evaluation("alone", "before", 20),
+    evaluation("team", "after", 97),
+  ]).slice(2);
+  expect(rows.map((row) => row.replaceAll(/ +/g, " "))).toEqual([
+    "alone before 20.0 % (10.0 to 90.0) 100 1.50",
+    "team before 31.0 % (10.0 to 90.0) 100 1.50",
+    "team after 97.0 % (10.0 to 90.0) 100 1.50",
+  ]);
 });
 
 const share = (mean: number) => ({ mean, low: 0, high: 1 });
