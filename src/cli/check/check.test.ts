@@ -89,18 +89,15 @@ describe("troupe check", () => {
   });
 
   it.each([
-    [["nowhere.ts"], /there is no file .*nowhere\.ts/],
-    [["forgetful.js"], /has no default export; add `export: forgetful`/],
+    ["nowhere.ts", /there is no file .*nowhere\.ts/],
+    ["forgetful.js", /has no default export; add `export: forgetful`/],
     [
-      [join(example, "translation.ts"), "langauge=french"],
+      `${example}/translation.ts langauge=french`,
       /environment\.langauge: unknown key; did you mean `language`\?/,
     ],
-    [
-      [join(example, "median.ts"), "samples=1"],
-      /algorithm\.samples: expected a whole number, at least 2, found 1/,
-    ],
-  ])("%j cannot be checked, and the reason is printed", async (args, reason) => {
-    const { code, stdout } = await check(...args);
+    [`${example}/median.ts samples=1`, /algorithm\.samples: expected a whole number, at least 2, found 1/],
+  ])("%s cannot be checked, and the reason is printed", async (line, reason) => {
+    const { code, stdout } = await check(...line.split(" "));
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✗ it loads and accepts its options\n/);
     expect(stdout).toMatch(reason);
