@@ -161,8 +161,9 @@ describe("the end of a run", () => {
     expect(said(false)).toContain(evaluated);
   });
 
+  const suggested = (more: object) => finalLines(result, "runs/mine", { available: 1, ...more }).join("\n");
+
   it("suggests to play only where a person can", () => {
-    const suggested = (more: object) => finalLines(result, "runs/mine", { available: 1, ...more }).join("\n");
     expect(suggested({ isPlayable: false })).not.toContain("troupe play");
     expect(suggested({})).toContain("troupe play --run mine");
   });
