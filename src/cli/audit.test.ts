@@ -162,7 +162,7 @@ it("says what a narrow terminal leaves out, and has a line for each reason not t
 });
 
 it("says at Ctrl-C that nothing was written", { timeout: 60_000 }, async () => {
-  const { code, stdout, stderr } = await troupe(["audit", "tree"], {
+  const { code, stdout, stderr } = await troupe("audit tree", {
     cwd,
     watch: (output, interrupt) => void (output.includes("different candidates") && interrupt()),
   });

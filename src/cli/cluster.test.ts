@@ -6,7 +6,7 @@ import { folderWith } from "./testing/folder.ts";
 const cwd = folderWith();
 
 it("a recipe for this machine needs no servers, whatever its models are", async () => {
-  const { code, stderr } = await runCommand(["cluster", "algorithms/at-grpo"], { cwd });
+  const { code, stderr } = await runCommand("cluster algorithms/at-grpo", { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining("the recipe needs no servers")]);
 });
 
@@ -32,7 +32,7 @@ it("says what comes next, from the folder where it was asked", async () => {
 });
 
 it("--json has the plan without tables of the model", async () => {
-  const { stdout } = await runCommand(["cluster", "cluster/qwen3-1-7b-skyrl", "--json"], { cwd });
+  const { stdout } = await runCommand("cluster cluster/qwen3-1-7b-skyrl --json", { cwd });
   const [policy] = JSON.parse(stdout).plan.policies;
   expect(Object.keys(policy.shape)).not.toContain("inverseFrequencies");
   expect(policy.shape.vocabularySize).toBe(151_936);

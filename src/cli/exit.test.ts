@@ -78,7 +78,7 @@ const cwd = folderWith({ "keys.yaml": `${quoted}: 1\ntrain: { ${quoted}: 2 }\n`,
 beforeAll(async () => {
   const model = await makeModel(cwd, "plain");
   for (const name of ["json", "tensor"]) await cp(model, join(cwd, name), { recursive: true });
-  await runCommand(["init", "nano", "template", "--bytes"], { cwd });
+  await runCommand("init nano template --bytes", { cwd });
   for (const name of ["template", "json", "tensor"]) await writeFile(join(cwd, `${name}.yaml`), recipe(name));
   await writeFile(join(cwd, "template", "chat_template.jinja"), `{{ raise_exception(${quoted}) }}`);
   await writeFile(join(cwd, "json", "config.json"), `{"a": ${controls}`);

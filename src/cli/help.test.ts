@@ -11,6 +11,7 @@ import { makeProgram } from "./program.ts";
 import { visibleLength } from "./table.ts";
 import { candidates } from "./completion.ts";
 import { shell } from "./testing/command.ts";
+import { folderWith } from "./testing/folder.ts";
 import { keySections } from "../recipes/keys.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
@@ -76,7 +77,7 @@ it("completes commands, inner commands, options, recipes and environments", () =
 });
 
 it("completes runs of the folder that --runs names, and values of options", async () => {
-  const folder = join(temporaryFolder(), "complete ü");
+  const folder = join(folderWith(), "complete ü");
   await mkdir(folder);
   for (const name of ["first", "second"]) await mkdir(join(folder, name));
   await writeFile(join(folder, "first", "recipe.yaml"), "");

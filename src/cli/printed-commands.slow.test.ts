@@ -61,7 +61,7 @@ it("where a folder has no runs", async () => {
 });
 
 it("where an experiment is given to train, and a recipe to experiment", async () => {
-  const { stderr } = await runCommand(["experiment", "small.yaml"], { cwd });
+  const { stderr } = await runCommand("experiment small.yaml", { cwd });
   const [command = ""] = commandsIn(stderr);
   expect(await shell(`${command} --dry-run`, { cwd })).toMatchObject({ code: 0 });
 });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listenAt } from "../calls/listen.ts";
-import { runCommand, troupe } from "./testing/command.ts";
+import { runCommand, troupe, type Words } from "./testing/command.ts";
 import { folderWith } from "./testing/folder.ts";
 
 const cwd = folderWith({
@@ -83,9 +83,11 @@ const mistakes: Readonly<Record<string, string | RegExp | readonly (string | Reg
   "runs compare a": "there is no run a",
 };
 
+const run = (args: Words) => runCommand(args, { cwd });
+
 describe("usage errors: exit code 2, one clear message, no stack, nothing written", () => {
   it.each(Object.entries(mistakes))("%s", async (line, messages) => {
-    const { code, stdout, stderr } = await runCommand(line.split(" "), { cwd });
+    const { code, stdout, stderr } = await run(line);
     expect(code).toBe(2);
     expect(stdout).toBe("");
     for (const message of [messages].flat()) expect(stderr).toMatch(message);
@@ -94,13 +96,13 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
   });
 
   it("is the same in a process of its own", async () => {
-    const here = await runCommand(["trian"], { cwd });
-    expect(await troupe(["trian"], { cwd })).toEqual(here);
+    const here = await run("trian");
+    expect(await troupe("trian", { cwd })).toEqual(here);
   });
 
   it("shows the stack on request", async () => {
     const env = { TROUPE_DEBUG: "1" };
-    const { code, stderr } = await runCommand(["train", "nothing"], { cwd, env });
+    const { code, stderr } = await runCommand("train nothing", { cwd, env });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^\s+at .*shipped/m);
   });
@@ -114,7 +116,7 @@ it("what a module throws is not called a bug of Troupe: the line is named", asyn
   const folder = folderWith({
     "bad.mjs": `export default { options: { parse: (x) => x }, create: () => (${made}) };`,
   });
-  const { code, stderr } = await runCommand(["play", "bad.mjs"], { cwd: folder });
+  const { code, stderr } = await runCommand("play bad.mjs", { cwd: folder });
   const whose = `\`start\` of the environment bad (${join(folder, "bad.mjs")})`;
   const threw = `${whose} threw "ReferenceError: nothing is not defined" (bad.mjs:2:12)`;
   expect({ code, stderr }).toEqual({ code: 1, stderr: `error: ${threw}; TROUPE_DEBUG=1 shows the stack.\n` });
@@ -122,14 +124,14 @@ it("what a module throws is not called a bug of Troupe: the line is named", asyn
 
 describe("without a run", () => {
   it("help and version exit with 0", async () => {
-    const help = await runCommand(["--help"], { cwd });
+    const help = await run("--help");
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toMatch(/train .*eval .*sft .*init .*play .*recipes .*runs /s);
-    expect((await runCommand(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it("recipes lists the included recipes, as a table and as JSON, and prints the schema", async () => {
-    const table = await runCommand(["recipes"], { cwd });
+    const table = await run("recipes");
     expect(table.stdout).toMatch(/^plan-path: A scout .*\nplan-path +at-grpo +1 model +\d+ +\d/m);
     expect(table.stdout).toMatch(/^plan-path-prompt-only +none +[^ ]/m);
     expect(table.stdout).toMatch(
@@ -137,22 +139,22 @@ describe("without a run", () => {
     );
     expect(table.stdout.indexOf("plan-path: ")).toBeLessThan(table.stdout.indexOf("scaling: "));
     for (const line of table.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
-    const folder = await runCommand(["recipes", "scaling"], { cwd });
+    const folder = await run("recipes scaling");
     expect(folder.stdout).toMatch(/^scaling: rows of an experiment; .*scaling\/k-2 .*K = 2 instead of 8/s);
     expect(folder.stdout).not.toContain("plan-path-single");
-    const one = await runCommand(["recipes", "plan-path-single"], { cwd });
+    const one = await run("recipes plan-path-single");
     expect(one.stdout).toMatch(
       /^plan-path-single: One agent .*\nplan-path; grpo trains 1 model; expected: \d+ minutes on two cores, [\d.]+ % of held-out tasks\n/,
     );
     expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
-    const critics = await runCommand(["recipes", "algorithms"], { cwd });
+    const critics = await run("recipes algorithms");
     expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +\d+ +[\d.]+ % +PPO/m);
     expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +\d+ +[\d.]+ % +MAAC/m);
-    const short = await runCommand(["recipes", "k-2"], { cwd });
+    const short = await run("recipes k-2");
     expect(short.stdout).toMatch(/^scaling\/k-2: /);
-    const wrong = await runCommand(["recipes", "kk-2"], { cwd });
+    const wrong = await run("recipes kk-2");
     expect(wrong).toMatchObject({ code: 2, stderr: "error: there is no recipe kk-2; did you mean `k-2`?\n" });
-    const listed = JSON.parse((await runCommand(["recipes", "--json"], { cwd })).stdout) as {
+    const listed = JSON.parse((await run("recipes --json")).stdout) as {
       name: string;
     }[];
     expect(listed.find(({ name }) => name === "plan-path-adapters")).toMatchObject({
@@ -162,7 +164,7 @@ describe("without a run", () => {
       critics: 0,
       success: expect.any(Number) as number,
     });
-    const schema = JSON.parse((await runCommand(["recipes", "--schema"], { cwd })).stdout) as {
+    const schema = JSON.parse((await run("recipes --schema")).stdout) as {
       properties: object;
     };
     expect(Object.keys(schema.properties)).toContain("warmStart");
@@ -171,7 +173,7 @@ describe("without a run", () => {
   it("the name of a run in place of a recipe's is recognised", async () => {
     await mkdir(join(cwd, "runs", "mine"), { recursive: true });
     await writeFile(join(cwd, "runs", "mine", "recipe.yaml"), "");
-    const { stderr } = await runCommand(["play", "mine"], { cwd });
+    const { stderr } = await run("play mine");
     await rm(join(cwd, "runs"), { recursive: true });
     expect(stderr).toContain("mine is a run, not a recipe; to play with its team: `troupe play --run mine`");
   });
@@ -179,7 +181,7 @@ describe("without a run", () => {
   it("a folder of runs in place of a run is recognised", async () => {
     await mkdir(join(cwd, "kept", "mine"), { recursive: true });
     await writeFile(join(cwd, "kept", "mine", "recipe.yaml"), "");
-    const { stderr } = await runCommand(["view", "kept"], { cwd });
+    const { stderr } = await run("view kept");
     await rm(join(cwd, "kept"), { recursive: true });
     expect(stderr).toContain("name one of its runs, with --runs kept: mine");
   });
@@ -194,11 +196,11 @@ describe("without a run", () => {
   });
 
   it("runs says so when there are none", async () => {
-    const { code, stdout } = await runCommand(["runs"], { cwd });
+    const { code, stdout } = await run("runs");
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: "no runs in runs; `troupe train plan-path` creates one\n",
     });
-    expect((await runCommand(["runs", "--json"], { cwd })).stdout).toBe("[]\n");
+    expect((await run("runs --json")).stdout).toBe("[]\n");
   });
 });

@@ -142,8 +142,16 @@ const gone = Symbol("gone");
 const deep = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels)) as unknown;
 
 const plain = [null, true, 0, -1, 0.5, 1e308, -1e308, 2 ** 53, 1e21, "", "\ud800", "\0", {}, []];
-const objects = [{ __proto__: null, type: "function" }, { toString: 1 }, { constructor: { prototype: [] } }];
-const schemas = [{ $ref: "#" }, { type: "string", pattern: "(a+)+$" }, { type: "nonsense" }];
+const objects: readonly object[] = [
+  { __proto__: null, type: "function" },
+  { toString: 1 },
+  { constructor: { prototype: [] } },
+];
+const schemas: readonly object[] = [
+  { $ref: "#" },
+  { type: "string", pattern: "(a+)+$" },
+  { type: "nonsense" },
+];
 const nonsense = fc.oneof(
   fc.constant(gone),
   fc.constantFrom<unknown>(...plain, "x".repeat(50_000)),

@@ -91,8 +91,11 @@ class Independent {
 
 /** Reading a tokenizer takes a second. */
 const known = new Map<string, Independent>();
-const independentOf = (style: string): Independent =>
-  known.getOrInsertComputed(style, () => new Independent(style));
+function independentOf(style: string): Independent {
+  const found = known.get(style) ?? new Independent(style);
+  known.set(style, found);
+  return found;
+}
 
 function templateMessage(message: Sent["messages"][number]): object {
   const calls = message["tool_calls"] as { function: { name: string; arguments: string } }[] | undefined;

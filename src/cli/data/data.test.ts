@@ -6,7 +6,8 @@ import path from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startHub } from "../../data/testing/hub-server.ts";
 import { humanEvalRow, jsonLines } from "../../data/testing/rows.ts";
-import { runCommand, troupe, type CommandOptions, type Outcome } from "../testing/command.ts";
+import { runCommand, troupe, wordsIn, type CommandOptions } from "../testing/command.ts";
+import type { Outcome, Words } from "../testing/command.ts";
 import { untilDownloaded } from "../testing/downloads.ts";
 import { folderWith } from "../testing/folder.ts";
 
@@ -35,23 +36,23 @@ beforeEach(() => {
 });
 
 function data(
-  args: readonly string[],
+  args: Words,
   options: Partial<CommandOptions> = {},
   start: typeof troupe = runCommand,
 ): Promise<Outcome> {
   const env = { HF_ENDPOINT: hub.url, TROUPE_CACHE: cache, ...options.env };
-  return start(["data", ...args], { cwd, ...options, env });
+  return start(["data", ...wordsIn(args)], { cwd, ...options, env });
 }
 
 it("list lists the registered sets and which are in the cache, without network access", async () => {
-  const { code, stdout, stderr } = await data(["list"]);
+  const { code, stdout, stderr } = await data("list");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^humaneval +openai_humaneval +mit +test 164 +no$/m);
   expect(stdout).toMatch(/^ +release_v1 +test 400 +no$/m);
   expect(stdout).toContain(`cache: ${cache}`);
   expect(hub.seen).toEqual([]);
-  await data(["download", "humaneval"]);
-  const sets = JSON.parse((await data(["list", "--json"])).stdout) as { name: string; configs: object[] }[];
+  await data("download humaneval");
+  const sets = JSON.parse((await data("list --json")).stdout) as { name: string; configs: object[] }[];
   expect(sets.find(({ name }) => name === "humaneval")?.configs).toEqual([
     { config: "openai_humaneval", splits: { test: 164 }, downloaded: true },
   ]);
@@ -59,7 +60,7 @@ it("list lists the registered sets and which are in the cache, without network a
 
 describe("download", () => {
   it("fills the cache and counts rows", async () => {
-    const { code, stdout } = await data(["download", "humaneval"]);
+    const { code, stdout } = await data("download humaneval");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^openai\/openai_humaneval at aaaaaaaaaaaa, openai_humaneval, in /);
     expect(stdout).toContain("  test  1 MB  4 rows, 1 of them malformed and skipped\n");
@@ -74,12 +75,12 @@ describe("download", () => {
       response.write(large.subarray(0, half));
     });
     const interruptAfter = untilDownloaded(cache, half);
-    const interrupted = await data(["download", "coophumaneval"], { interruptAfter }, troupe);
+    const interrupted = await data("download coophumaneval", { interruptAfter }, troupe);
     expect(interrupted).toMatchObject({ code: 130, stdout: "" });
     expect(interrupted.stderr).toContain("stopping; the same command resumes the download");
     hub.seen.length = 0;
     hub.faults.length = 0;
-    expect((await data(["download", "coophumaneval"])).code).toBe(0);
+    expect((await data("download coophumaneval")).code).toBe(0);
     expect(hub.seen.find(({ origin }) => origin === "storage")?.range).toBe(`bytes=${half}-`);
   });
 
@@ -104,7 +105,7 @@ describe("download", () => {
 
 describe("show", () => {
   it("describes a registered set without a network", async () => {
-    const { code, stdout } = await data(["show", "mbpp"], { env: { HF_HUB_OFFLINE: "1" } });
+    const { code, stdout } = await data("show mbpp", { env: { HF_HUB_OFFLINE: "1" } });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^licence +cc-by-4\.0$/m);
     expect(stdout).toMatch(/^sanitized +test +257$/m);
@@ -141,7 +142,7 @@ describe("show", () => {
 
 describe("verify", () => {
   it("lists malformed rows and solutions that fail, and sets the exit code", async () => {
-    const { code, stdout, stderr } = await data(["verify", "humaneval"]);
+    const { code, stdout, stderr } = await data("verify humaneval");
     expect({ code, stderr: stderr.replace(/^test\.jsonl .*\n/, "") }).toEqual({ code: 1, stderr: "" });
     expect(stdout).toContain(
       "test: 4 rows, expected 164, 3 problems, 1 malformed, 2 solutions pass, 1 fail, 0 problems have none\n",
@@ -169,12 +170,12 @@ describe("verify", () => {
   });
 
   it("finds changes of the cache", async () => {
-    await data(["download", "coophumaneval"]);
+    await data("download coophumaneval");
     const [name = ""] = readdirSync(path.join(cache, "data", "blobs"));
     const file = path.join(cache, "data", "blobs", name);
     const bytes = readFileSync(file);
     await writeFile(file, bytes.with(9, bytes[9]! ^ 1));
-    const { code, stdout } = await data(["verify", "coophumaneval", "--no-run", "--json"]);
+    const { code, stdout } = await data("verify coophumaneval --no-run --json");
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ splits: [{ split: "test", damagedFiles: [file] }] });
   });
@@ -198,23 +199,23 @@ describe("mistakes", () => {
     ],
     ["dowload humaneval", /unknown command 'dowload'/],
   ])("%s", async (line, problem) => {
-    const { code, stderr } = await data(line.split(" "));
+    const { code, stderr } = await data(line);
     expect(code).toBeGreaterThan(0);
     expect(stderr).toMatch(problem);
     expect(stderr).not.toContain("This is a bug");
   });
 
   it("rejects an invalid endpoint or token", async () => {
-    expect((await data(["list"], { env: { HF_ENDPOINT: "http://user:pass@host" } })).stderr).toBe(
+    expect((await data("list", { env: { HF_ENDPOINT: "http://user:pass@host" } })).stderr).toBe(
       "error: HF_ENDPOINT: expected a URL without user name or password, such as https://huggingface.co\n",
     );
-    const token = await data(["list"], { env: { HF_TOKEN: "hf_a\nb" } });
+    const token = await data("list", { env: { HF_TOKEN: "hf_a\nb" } });
     expect(token.stderr).toMatch(/^error: HF_TOKEN: expected a token/);
     expect(token.stderr).not.toContain("hf_a");
   });
 
   it("says without a network what to fetch, from where, and where to put it", async () => {
-    const { code, stderr } = await data(["download", "mbpp"], { env: { HF_HUB_OFFLINE: "1" } });
+    const { code, stderr } = await data("download mbpp", { env: { HF_HUB_OFFLINE: "1" } });
     expect(code).toBe(1);
     expect(stderr).toContain(
       "fetch  full/train-00000-of-00001.parquet, full/validation-00000-of-00001.parquet",

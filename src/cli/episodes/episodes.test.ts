@@ -2,7 +2,7 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Outcome, runCommand } from "../testing/command.ts";
+import { jsonLines, type Outcome, runCommand } from "../testing/command.ts";
 import { folderWith, scoutRecipe } from "../testing/folder.ts";
 
 const train = { steps: 2, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 };
@@ -13,7 +13,7 @@ const cwd = folderWith({
 });
 
 beforeAll(async () => {
-  const { code, stderr } = await runCommand(["train", "tiny.yaml"], { cwd });
+  const { code, stderr } = await runCommand("train tiny.yaml", { cwd });
   if (code !== 0) throw new Error(stderr);
 });
 
@@ -67,12 +67,9 @@ interface Line {
 }
 
 async function lines(...args: readonly string[]): Promise<Line[]> {
-  const { code, stdout, stderr } = await run("rescore", "tiny", "--json", ...args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line);
+  const rescored = await run("rescore", "tiny", "--json", ...args);
+  expect(rescored).toMatchObject({ code: 0, stderr: "" });
+  return jsonLines(rescored);
 }
 
 describe("troupe rescore", () => {

@@ -12,7 +12,7 @@ import { reportSchema } from "../../experiments/records.ts";
 import { readEvaluations, readResult } from "../../runs/read.ts";
 import { exitCodes } from "../exit.ts";
 import type { Outcome } from "../testing/command.ts";
-import { runCommand, troupe } from "../testing/command.ts";
+import { jsonLines, runCommand, troupe } from "../testing/command.ts";
 import { folderWith } from "../testing/folder.ts";
 
 const miniature = fileURLToPath(new URL("../../experiments/fixtures/miniature.yaml", import.meta.url));
@@ -101,10 +101,10 @@ describe("troupe experiment", () => {
     const single = report.cells.find(({ row, seed }) => row === "single-agent" && seed === 1);
     expect(single?.numbers?.success).toBe(warm.table.find(({ team }) => team === "single-agent")?.success);
 
-    const list = await runCommand(["runs", "--runs", "whole", "--json"], { cwd });
+    const list = await runCommand("runs --runs whole --json", { cwd });
     const runs = JSON.parse(list.stdout) as { status: string }[];
     expect(runs.map(({ status }) => status)).toEqual(runs.map(() => "finished"));
-    expect((await runCommand(["runs", "--runs", "."], { cwd })).stdout).toContain("no runs in .");
+    expect((await runCommand("runs --runs .", { cwd })).stdout).toContain("no runs in .");
 
     const files = ["json", "md", "html"].map((ending) => join(cwd, "whole", `miniature.${ending}`));
     const written = await Promise.all(files.map((file) => readFile(file, "utf8")));
@@ -191,10 +191,7 @@ describe("troupe experiment", () => {
     });
     expect(code).toBe(130);
     expect(stderr).toContain("the same command resumes");
-    const events = stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string; end?: string });
+    const events = jsonLines<{ type: string }>({ stdout });
     expect(events.map(({ type }) => type)).toContain("report");
     expect(events.filter(({ type }) => type === "cell-started")).toHaveLength(1);
   });
@@ -258,10 +255,10 @@ describe("troupe experiment", () => {
       ["whole", "pages"].map((folder) => readFile(join(cwd, folder, "miniature.html"), "utf8")),
     );
     expect(after).toBe(before);
-    const list = await runCommand(["experiment"], { cwd });
+    const list = await runCommand("experiment", { cwd });
     expect(list.stdout).toMatch(/^experiment +results +cells +minutes +compares$/m);
     expect(list.stdout).toMatch(/^at-grpo-table +63 +54 /m);
-    const wrong = await runCommand(["experiment", "at-grpo-tabel"], { cwd });
+    const wrong = await runCommand("experiment at-grpo-tabel", { cwd });
     expect(wrong).toMatchObject({
       code: 2,
       stderr: "error: there is no experiment at-grpo-tabel; did you mean `at-grpo-table`?\n",
@@ -291,7 +288,7 @@ describe("troupe experiment", () => {
   it("--json prints where the report is, even if nothing runs", async () => {
     const { stdout } = await run("empty", "--only-report", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ type: "report", files: { json: "empty/miniature.json" } });
-    const again = await runCommand(["experiment", "empty/miniature.json", "--json"], { cwd });
+    const again = await runCommand("experiment empty/miniature.json --json", { cwd });
     expect(JSON.parse(again.stdout)).toMatchObject({
       type: "report",
       files: { html: "empty/miniature.html" },

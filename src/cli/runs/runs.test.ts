@@ -71,8 +71,7 @@ describe("runs plot", () => {
   });
 });
 
-const inTerminal = (columns: number) =>
-  runCommand(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
+const inTerminal = (columns: number) => runCommand("runs", { cwd: root, env: { COLUMNS: String(columns) } });
 
 it("shows the algorithm in 80 columns, and cuts long names before", async () => {
   const long = "a-name-that-says-what-differs-from-all-others-1";

@@ -5,19 +5,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type Outcome, runCommand, type Surroundings } from "../testing/command.ts";
+import { jsonLines, runCommand } from "../testing/command.ts";
+import type { Outcome, Surroundings, Words } from "../testing/command.ts";
 import { folderWith } from "../testing/folder.ts";
 
 const cwd = folderWith();
 
-function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
+function run(args: Words, options: Partial<Surroundings> = {}): Promise<Outcome> {
   return runCommand(args, { cwd, ...options });
 }
 
-function objects(stdout: string): Record<string, unknown>[] {
-  const lines = stdout.split("\n").filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
+type Printed = Record<string, unknown>;
 
 // The solution is 1234 3412 2143 4321.
 const puzzle = { size: 4, clues: "1....4...14...2.", solution: "1234341221434321" };
@@ -49,10 +47,10 @@ describe("troupe score", () => {
     const [first, second, ...others] = objectsOf.map((line) => JSON.stringify(line));
     const lines = [first, "{", second, "", ...others];
     await writeFile(join(cwd, "actions.jsonl"), lines.join("\n"));
-    const { code, stdout, stderr } = await run(["score", "sudoku", "actions.jsonl"]);
+    const { code, stdout, stderr } = await run("score sudoku actions.jsonl");
     expect(code).toBe(1);
     expect(stderr).toBe("3 of 10 lines scored, 2 of them successful (66.7 %); 7 could not be\n");
-    const results = objects(stdout);
+    const results = jsonLines<Printed>({ stdout });
     expect(results).toHaveLength(10);
     expect(results[0]).toEqual(solved);
     expect(results[3]).toMatchObject({
@@ -94,8 +92,11 @@ describe("troupe score", () => {
     [[], "expected a mapping with the keys task, split, index, actions, found an empty list"],
   ])("says in plain words what is wrong with %j", async (line, problem) => {
     const given = Array.isArray(line) ? line : { task: puzzle, ...line };
-    const { stdout } = await run(["score", "sudoku", "-", "--json"], { input: JSON.stringify(given) });
-    expect(objects(stdout)[0]).toHaveProperty("error", expect.stringContaining(`line 1: ${problem}`));
+    const { stdout } = await run("score sudoku - --json", { input: JSON.stringify(given) });
+    expect(jsonLines<Printed>({ stdout })[0]).toHaveProperty(
+      "error",
+      expect.stringContaining(`line 1: ${problem}`),
+    );
   });
 
   it("accepts a recipe's environment, with overrides", async () => {
@@ -105,9 +106,9 @@ describe("troupe score", () => {
     // A single scout moves the agent with its route.
     const changes = ["environment.scoutWalks=true", "team.roles.planner=null", "team.phases=[[scout]]"];
     const alone = await run(["score", "plan-path", "-", ...changes, "evaluation.compare={}"], { input });
-    expect(objects(alone.stdout)[0]).toHaveProperty("outcome.success", true);
-    const usual = await run(["score", "scaling/k-2", "-"], { input });
-    expect(objects(usual.stdout)[0]).toHaveProperty("outcome.success", false);
+    expect(jsonLines<Printed>(alone)[0]).toHaveProperty("outcome.success", true);
+    const usual = await run("score scaling/k-2 -", { input });
+    expect(jsonLines<Printed>(usual)[0]).toHaveProperty("outcome.success", false);
   });
 
   it("lets the tools of a recipe's roles answer calls, and rewards the replies", async () => {
@@ -132,7 +133,7 @@ describe("troupe score", () => {
       [begin, search, begin],
     ].map((actions) => JSON.stringify({ task: 0, actions }));
     const { stdout } = await run(["score", recipe, "-", "--json", ...changes], { input: lines.join("\n") });
-    const results = objects(stdout);
+    const results = jsonLines<Printed>({ stdout });
     expect(results[0]).toMatchObject({
       rewards: [{ decomposer: null }, { searcher: null }, { searcher: { team: 1 } }],
       outcome: { success: true },
@@ -169,8 +170,8 @@ describe("troupe score", () => {
     const input = texts
       .map((text) => JSON.stringify({ task: puzzle, actions: [{ planner: text }] }))
       .join("\n");
-    const { stdout } = await run(["score", "sudoku", "-", "--json"], { input });
-    const scores = objects(stdout).map(({ outcome }) => (outcome as { score: number }).score);
+    const { stdout } = await run("score sudoku - --json", { input });
+    const scores = jsonLines<Printed>({ stdout }).map(({ outcome }) => (outcome as { score: number }).score);
     expect(scores).toEqual([1 / 11, 0, 0, 1 / 11]);
   });
 
@@ -185,8 +186,8 @@ describe("troupe score", () => {
     const many = await run([...args, "--jobs", "7"], { input });
     expect(one).toMatchObject({ code: 0, stderr: "" });
     expect(many.stdout).toBe(one.stdout);
-    expect(objects(one.stdout)).toHaveLength(20);
-    expect(await run(["score", "plan-path", "-"], { input: "\n\n" })).toEqual({
+    expect(jsonLines<Printed>(one)).toHaveLength(20);
+    expect(await run("score plan-path -", { input: "\n\n" })).toEqual({
       code: 0,
       stdout: "",
       stderr: "0 of 0 lines scored\n",
@@ -199,7 +200,10 @@ describe("troupe score", () => {
     for (const action of [solution, "b1=2"]) {
       child.stdin.write(`${JSON.stringify({ task: puzzle, actions: [{ planner: action }] })}\n`);
       const { value } = await answers.next();
-      expect(objects(String(value))[0]).toHaveProperty("outcome.success", action === solution);
+      expect(jsonLines<object>({ stdout: String(value) })[0]).toHaveProperty(
+        "outcome.success",
+        action === solution,
+      );
     }
     child.stdin.end();
     expect((await once(child, "close"))[0]).toBe(0);
@@ -250,17 +254,17 @@ export default {
 describe("an environment of a module", () => {
   it("prints and scores tasks of a slow environment that sometimes fails", async () => {
     await writeFile(join(cwd, "sums.mjs"), sums);
-    const tasks = await run(["tasks", "sums.mjs"]);
-    expect(objects(tasks.stdout)).toEqual(
+    const tasks = await run("tasks sums.mjs");
+    expect(jsonLines<Printed>(tasks)).toEqual(
       [7, 5, 9].map((task, place) => ({ task, split: "heldOut", index: [0, 1, 3][place] })),
     );
     expect(tasks.stderr).toBe("heldOut has 3 distinct tasks\n");
-    const answered = objects(tasks.stdout).map((line) => ({ ...line, actions: [{ pupil: "10" }] }));
+    const answered = jsonLines<Printed>(tasks).map((line) => ({ ...line, actions: [{ pupil: "10" }] }));
     const byIndex = [0, 1, 2, 3, 4].map((task) => ({ task, actions: [{ pupil: "14" }] }));
     const input = [...answered, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
-    const scored = await run(["score", "./sums.mjs", "-", "environment.slow=3"], { input });
+    const scored = await run("score ./sums.mjs - environment.slow=3", { input });
     expect(scored.code).toBe(1);
-    const results = objects(scored.stdout).map(
+    const results = jsonLines<Printed>(scored).map(
       ({ outcome, error }) => error ?? (outcome as { score: number }).score,
     );
     const broken = 'sums threw "Error: nine is broken" (sums.mjs:15:29) on this task or these actions';
@@ -269,10 +273,10 @@ describe("an environment of a module", () => {
   });
 
   it("accepts overrides of its own options only", async () => {
-    const stray = await run(["tasks", "sums.mjs", "train.steps=4"]);
+    const stray = await run("tasks sums.mjs train.steps=4");
     expect(stray).toMatchObject({ code: 2, stdout: "" });
     expect(stray.stderr).toContain("train: there is no recipe to override");
-    const missing = await run(["tasks", "sum.mjs"]);
+    const missing = await run("tasks sum.mjs");
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     expect(missing.stderr).toContain("did you mean sums.mjs?");
   });
@@ -280,35 +284,35 @@ describe("an environment of a module", () => {
 
 describe("troupe tasks", () => {
   it("prints the evaluation tasks, which score accepts by index and in full", async () => {
-    const { code, stdout, stderr } = await run(["tasks", "sudoku", "--split", "validation", "--count", "5"]);
+    const { code, stdout, stderr } = await run("tasks sudoku --split validation --count 5");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const tasks = objects(stdout);
+    const tasks = jsonLines<Printed>({ stdout });
     expect(tasks.map(({ split, index }) => [split, index])).toEqual(
       [0, 1, 2, 3, 4].map((index) => ["validation", index]),
     );
-    const rest = await run(["tasks", "sudoku", "--split", "validation", "--count", "2", "--offset", "3"]);
-    expect(objects(rest.stdout)).toEqual(tasks.slice(3));
+    const rest = await run("tasks sudoku --split validation --count 2 --offset 3");
+    expect(jsonLines<Printed>(rest)).toEqual(tasks.slice(3));
     const solutions = tasks.map(({ task }) => (task as typeof puzzle).solution);
     const actions = (index: number): object[] => [{ planner: rowsOf(solutions[index] ?? "") }];
     const whole = tasks.map((line, index) => ({ ...line, actions: actions(index) }));
     const byIndex = tasks.map((_, index) => ({ task: index, split: "validation", actions: actions(index) }));
     const input = [...whole, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
-    const scored = await run(["score", "sudoku", "-"], { input });
+    const scored = await run("score sudoku -", { input });
     expect(scored.stderr).toBe("10 of 10 lines scored, 10 of them successful (100.0 %)\n");
-    expect(objects(scored.stdout)).toEqual(tasks.flatMap(() => [solved, solved]));
+    expect(jsonLines<Printed>(scored)).toEqual(tasks.flatMap(() => [solved, solved]));
   });
 
   it("omits repeated tasks, and reports the end of the split", async () => {
     const few = ["tasks", "eight-queens", "environment.size=6", "--count", "1000"];
     const { code, stdout, stderr } = await run(few);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "heldOut has 40 distinct tasks\n" });
-    const lines = objects(stdout);
+    const lines = jsonLines<Printed>({ stdout });
     expect(new Set(lines.map(({ task }) => JSON.stringify(task))).size).toBe(40);
     // They keep the numbers of their draws.
     expect(Number(lines.at(-1)?.["index"])).toBeGreaterThan(39);
     expect(await run([...few, "--offset", "40"])).toEqual({ code: 0, stdout: "", stderr });
     expect(await run([...few, "--offset", "40", "--json"])).toEqual({ code: 0, stdout: "", stderr: "" });
-    const unknown = await run(["tasks", "sudoku", "--split", "test"]);
+    const unknown = await run("tasks sudoku --split test");
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
     expect(unknown.stderr).toContain("sudoku has no split test; its splits are train, validation, heldOut");
   });

@@ -15,7 +15,7 @@ import { loadTokenizer } from "../../text/tokenizer.ts";
 import { train } from "../../train/run.ts";
 import { tinyRecipe } from "../../train/testing/tiny-recipe.ts";
 import { openSavedRun, weightsOfPolicy } from "../../train/weights.ts";
-import { runCommand, shell, troupe, type Outcome } from "../testing/command.ts";
+import { jsonLines, runCommand, shell, troupe, type Outcome } from "../testing/command.ts";
 
 const cwd = temporaryFolder();
 /** A frozen role, and a trained adapter that two roles share. */
@@ -182,10 +182,9 @@ it("serves an earlier checkpoint, if its folder is given; clients that disconnec
   }
   expect((await post(serving.url, { ...long, n: 1, max_tokens: 2 })).status).toBe(200);
   serving.interrupt();
-  const { code, stdout } = await serving.outcome;
+  const outcome = await serving.outcome;
   const weights = { weights: "one:legs", step: 13 };
-  const events = stdout.trim().split("\n");
-  expect([code, events.map((line) => JSON.parse(line) as object)]).toMatchObject([
+  expect([outcome.code, jsonLines(outcome)]).toMatchObject([
     0,
     [
       { event: "listening", models: { scout: { step: 13 }, planner: weights, runner: weights }, keys: 0 },

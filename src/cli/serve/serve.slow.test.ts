@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { runCommand, troupe } from "../testing/command.ts";
+import { jsonLines, runCommand, troupe } from "../testing/command.ts";
 
 const cwd = temporaryFolder();
 beforeAll(() => makeModel(cwd, "tiny"));
@@ -42,8 +42,7 @@ it("says where it listens, what it serves, and how to connect; as JSON with --js
   ]);
   const events = await start("--json");
   expect(events).toMatchObject({ code: 0, stderr: "" });
-  const lines = events.stdout.trim().split("\n");
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+  expect(jsonLines(events)).toMatchObject([
     { event: "listening", models: ["tiny"], keys: 0, folder: "served" },
     { event: "stopping", models: 0, unfinished: 0 },
   ]);
@@ -69,7 +68,7 @@ it.skipIf(!hasSdk)(
         .trim();
       interrupt();
     };
-    await troupe(["serve", "tiny", "--port", "0"], { cwd, watch: paste });
+    await troupe("serve tiny --port 0", { cwd, watch: paste });
     expect(answer).toBe("tiny");
   },
 );

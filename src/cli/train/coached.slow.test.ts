@@ -56,7 +56,7 @@ async function verdictsOf(run: string): Promise<string[]> {
 
 describe("a training with a coach", () => {
   it("asks each question about training once, and nothing about evaluations", async () => {
-    expect(await runCommand(["train", "colours.yaml"], { cwd, env })).toMatchObject({ code: 0 });
+    expect(await runCommand("train colours.yaml", { cwd, env })).toMatchObject({ code: 0 });
     const asked = questions();
     expect(asked.length).toBeGreaterThan(3);
     expect(new Set(asked).size).toBe(asked.length);
@@ -175,7 +175,7 @@ describe("a training with a coach", () => {
   });
 
   it("needs the key only to ask", async () => {
-    const { code, stderr } = await runCommand(["train", "colours.yaml", "--run", "keyless"], { cwd });
+    const { code, stderr } = await runCommand("train colours.yaml --run keyless", { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
     expect(stderr).not.toContain("before training");
@@ -259,14 +259,14 @@ describe("an evaluation of the run", () => {
 it("attacks on the coach are measured with the recipe's options", async () => {
   const before = server.asked.length;
   server.answer = () => ({ reason: "weak", blame: "none", score: 1 });
-  const report = await runCommand(["coach", "attacks", "colours.yaml"], { cwd, env });
+  const report = await runCommand("coach attacks colours.yaml", { cwd, env });
   expect(report).toMatchObject({ code: 0, stderr: "" });
   expect(report.stdout).toContain("score without an attack: 1.00 of 10");
   expect(report.stdout).toContain("mean gain over 40 attacks: +0.00, 95 % interval +0.00 to +0.00");
   expect(report.stdout).toContain("attacks that raised a score: 0\n");
   expect(server.asked.length - before).toBe(156);
   await writeFile(join(cwd, "program.yaml"), "extends: colours.yaml\njudge: null\n");
-  const none = await runCommand(["coach", "attacks", "program.yaml"], { cwd, env });
+  const none = await runCommand("coach attacks program.yaml", { cwd, env });
   expect(none).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("has no judge that attacks can be measured on") as string,

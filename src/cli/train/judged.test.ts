@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../rollout/episode.ts";
 import type { Calibration } from "../../runs/records.ts";
 import { coloursModule, coloursRecipe } from "../testing/colours.ts";
-import { runCommand } from "../testing/command.ts";
+import { jsonLines, runCommand } from "../testing/command.ts";
 import { folderWith } from "../testing/folder.ts";
 
 const judge = (score: string) => `
@@ -42,12 +42,9 @@ interface Line {
 const rescored = (...args: readonly string[]) => rescoredOf("colours", ...args);
 
 async function rescoredOf(name: string, ...args: readonly string[]): Promise<Line[]> {
-  const { code, stdout, stderr } = await run("rescore", name, "--json", ...args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line);
+  const outcome = await run("rescore", name, "--json", ...args);
+  expect(outcome).toMatchObject({ code: 0, stderr: "" });
+  return jsonLines(outcome);
 }
 
 describe("a recipe with a judge", () => {

@@ -50,6 +50,6 @@ it("a model that is missing is to be fetched into a folder of that name", async 
 });
 
 it("tasks, score and play accept --override too", async () => {
-  const { stderr } = await runCommand(["tasks", "mine.yaml", "--override", "magrpo.num_turn=2"], { cwd });
+  const { stderr } = await runCommand("tasks mine.yaml --override magrpo.num_turn=2", { cwd });
   expect(stderr).toContain("magrpo.num_turn: unknown key; did you mean `magrpo.num_turns`?");
 });

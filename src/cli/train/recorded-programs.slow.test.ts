@@ -26,7 +26,7 @@ const nothing = {
 const withoutSandbox = (args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd, env: nothing });
 
 beforeAll(async () => {
-  if (works) await runCommand(["train", "small.yaml"], { cwd });
+  if (works) await runCommand("train small.yaml", { cwd });
 });
 
 it("without a sandbox, a training whose actions are programs ends before its warm start", async () => {

@@ -19,7 +19,7 @@ const cwd = folderWith({
 });
 let run: ViewedRun;
 beforeAll(async () => {
-  const { code, stderr } = await runCommand(["train", "tiny.yaml"], { cwd });
+  const { code, stderr } = await runCommand("train tiny.yaml", { cwd });
   if (code !== 0) throw new Error(stderr);
   run = new ViewedRun("tiny", join(cwd, "runs", "tiny"));
 });
