@@ -1,10 +1,10 @@
-import { globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "./models/test-model.ts";
 import { ifPresent, isPresent, isPresentSync, isUnreadable, namesIn } from "./present.ts";
 
-const place = mkdtempSync(join(tmpdir(), "troupe-present-"));
+const place = temporaryFolder();
 const at = (name: string) => join(place, name);
 mkdirSync(at("folder"));
 writeFileSync(at("folder/one"), "");

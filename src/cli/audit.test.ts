@@ -1,12 +1,12 @@
 /** `troupe audit` as a user runs it, on a run of a few seconds. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { auditSchema, type AuditedRun } from "../audit/records.ts";
 import { readEpisodes } from "../rollout/stored.ts";
 import { auditLines } from "./audit.ts";
 import { runCommand, troupe, type Outcome } from "./testing/command.ts";
+import { folderWith, scoutRecipe } from "./testing/folder.ts";
 
 /** By rule: whoever says a long thing is right. */
 const judgeProgram = `
@@ -19,45 +19,40 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
-const recipe = (name: string, algorithm: string, rest = "") => `name: ${name}
-environment: { name: plan-path, size: 3 }
-team:
-  roles: { scout: { policy: shared, prompt: "" }, planner: { policy: shared, prompt: "", memory: conversation } }
-  phases: [[scout], [planner]]
-  turns: 2
-policies: { shared: { model: { preset: nano } } }
-algorithm: ${algorithm}
-warmStart: { steps: 4, demonstrationsPerStep: 8, learningRate: 0.003 }
-train: { steps: 3, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 }
-evaluation: { tasks: 5 }
-checkpoint: { every: 2, keep: 5 }
-record: { training: { perStep: all } }
-engine: { threads: 1 }
-${rest}`;
+const tree = scoutRecipe("tree", {
+  algorithm: { name: "magrpo", samples: 2 },
+  train: { steps: 3, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 },
+  evaluation: { tasks: 5 },
+  checkpoint: { every: 2, keep: 5 },
+  record: { training: { perStep: "all" } },
+});
+const cwd = folderWith({
+  "tree.yaml": tree,
+  "lone.yaml":
+    "extends: tree.yaml\nname: lone\nalgorithm: { name: reinforce, samples: 1 }\ntrain: { steps: 1 }\n",
+  "judged.yaml": `extends: tree.yaml
+name: judged
+algorithm: { name: at-grpo }
+judge: { name: command, run: [node, judge.mjs], fills: all, as: local }
+`,
+  "judge.mjs": judgeProgram,
+});
 
-let cwd: string;
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-audited-"));
-  await writeFile(join(cwd, "tree.yaml"), recipe("tree", "{ name: magrpo, samples: 2 }"));
-  await writeFile(join(cwd, "lone.yaml"), recipe("lone", "{ name: reinforce, samples: 1 }"));
-  const judge = "judge: { name: command, run: [node, judge.mjs], fills: all, as: local }\n";
-  await writeFile(join(cwd, "judged.yaml"), recipe("judged", "{ name: at-grpo, samples: 2 }", judge));
-  await writeFile(join(cwd, "judge.mjs"), judgeProgram);
   for (const file of ["tree.yaml", "lone.yaml", "judged.yaml"]) {
     const { code, stderr } = await runCommand(["train", file], { cwd });
     if (code !== 0) throw new Error(stderr);
   }
-}, 120_000);
-afterAll(() => rm(cwd, { recursive: true }));
+});
 
 const run = (...args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd });
-const few = ["--decisions", "9", "--continuations", "4"];
+const few = ["--decisions", "6", "--continuations", "3"];
 
 async function audited(...args: readonly string[]): Promise<AuditedRun> {
   const { stdout, stderr, code } = await run("audit", ...few, ...args, "--json");
   // What will be played is said first, and on a slow machine how long that takes.
   const [, episodes] =
-    /^\S+: \d+ decisions, \d+ different candidates, 4 continuations of each: (\d+) episodes\n/.exec(stderr) ??
+    /^\S+: \d+ decisions, \d+ different candidates, 3 continuations of each: (\d+) episodes\n/.exec(stderr) ??
     [];
   const rest = stderr
     .split("\n")
@@ -70,10 +65,14 @@ async function audited(...args: readonly string[]): Promise<AuditedRun> {
   return only;
 }
 
+/** Of the newest step of `tree`. */
+let whole: Promise<AuditedRun> | undefined;
+const auditOfTree = () => (whole ??= audited("tree"));
+
 it("continues the newest step that follows a checkpoint, with the weights that sampled it", async () => {
-  const found = await audited("tree");
+  const found = await auditOfTree();
   // Steps 5 to 7 are of reinforcement; checkpoints are after 4, 6 and 7.
-  expect(found).toMatchObject({ step: 7, checkpoint: 6, failed: 0, decisions: { audited: 9, lost: 0 } });
+  expect(found).toMatchObject({ step: 7, checkpoint: 6, failed: 0, decisions: { audited: 6, lost: 0 } });
   expect(found.sameWeights).toBe(found.candidates);
   const names = found.credits.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["magrpo, as recorded", "at-grpo", "grpo", "reward"]));
@@ -89,20 +88,19 @@ it("continues the newest step that follows a checkpoint, with the weights that s
 });
 
 it("gives the same numbers for the same seed, and others for another", async () => {
-  expect(await audited("tree", "--seed", "3")).toEqual(await audited("tree", "--seed", "3"));
-  expect((await audited("tree", "--seed", "4")).audited).not.toEqual(
-    (await audited("tree", "--seed", "3")).audited,
-  );
+  const found = await audited("tree", "--seed", "3");
+  expect(await audited("tree", "--seed", "3")).toEqual(found);
+  expect((await auditOfTree()).audited).not.toEqual(found.audited);
 });
 
 it("plays at most as many episodes as it may", async () => {
-  const all = await audited("tree");
+  const all = await auditOfTree();
   const bounded = await audited("tree", "--episodes", String(all.played - 1));
   expect(bounded.played).toBeLessThan(all.played);
   expect(bounded.decisions.audited).toBe(all.decisions.audited - 1);
   expect(all.audited).toEqual(expect.arrayContaining(bounded.audited));
-  const none = await run("audit", "tree", ...few, "--episodes", "7");
-  expect(none.stderr).toContain("One decision takes 8 continuations, and at most 7 are allowed");
+  const none = await run("audit", "tree", ...few, "--episodes", "5");
+  expect(none.stderr).toContain("One decision takes 6 continuations, and at most 5 are allowed");
 });
 
 it("compares a judge's verdicts, and does not ask it again", async () => {
@@ -144,16 +142,16 @@ it("writes a report", async () => {
   const text = await readFile(join(cwd, "reports", "audit.md"), "utf8");
   expect(text).toContain("## tree: plan-path, magrpo");
   expect(text).toMatch(/Not computed: .*ppo, iac, maac \(needs the values of a critic, [^)]*\)\.$/m);
-  expect(text).toContain("troupe audit tree --decisions 9 --continuations 4 --seed 0 --out reports");
+  expect(text).toContain("troupe audit tree --decisions 6 --continuations 3 --seed 0 --out reports");
   expect(await readFile(join(cwd, "reports", "audit.html"), "utf8")).toContain("<svg");
 });
 
 it("audits a run once that is given twice, by its name and its folder", async () => {
-  expect(await audited("tree", join("runs", "tree"))).toEqual(await audited("tree"));
+  expect(await audited("tree", join("runs", "tree"))).toEqual(await auditOfTree());
 });
 
 it("says what a narrow terminal leaves out, and has a line for each reason not to compute", async () => {
-  const found = await audited("tree");
+  const found = await auditOfTree();
   const fits = auditLines(found, 200);
   expect(fits.find((line) => line.startsWith("credit"))).toMatch(/right sign +worth of a unit$/);
   expect(fits.join("\n")).not.toContain("left out: ");
@@ -164,7 +162,7 @@ it("says what a narrow terminal leaves out, and has a line for each reason not t
 });
 
 it("says at Ctrl-C that nothing was written", { timeout: 60_000 }, async () => {
-  const { code, stdout, stderr } = await troupe(["audit", "tree"], {
+  const { code, stdout, stderr } = await troupe("audit tree", {
     cwd,
     watch: (output, interrupt) => void (output.includes("different candidates") && interrupt()),
   });

@@ -1,16 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { runCommand } from "./testing/command.ts";
+import { folderWith } from "./testing/folder.ts";
 
-let cwd: string;
-beforeAll(async () => void (cwd = await mkdtemp(join(tmpdir(), "troupe-cluster-"))));
-afterAll(() => rm(cwd, { recursive: true }));
+const cwd = folderWith();
 
 it("a recipe for this machine needs no servers, whatever its models are", async () => {
-  const { code, stderr } = await runCommand(["cluster", "algorithms/at-grpo"], { cwd });
+  const { code, stderr } = await runCommand("cluster algorithms/at-grpo", { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining("the recipe needs no servers")]);
 });
 
@@ -36,18 +32,14 @@ it("says what comes next, from the folder where it was asked", async () => {
 });
 
 it("--json has the plan without tables of the model", async () => {
-  const { stdout } = await runCommand(["cluster", "cluster/qwen3-1-7b-skyrl", "--json"], { cwd });
+  const { stdout } = await runCommand("cluster cluster/qwen3-1-7b-skyrl --json", { cwd });
   const [policy] = JSON.parse(stdout).plan.policies;
   expect(Object.keys(policy.shape)).not.toContain("inverseFrequencies");
   expect(policy.shape.vocabularySize).toBe(151_936);
 });
 
 it("rejects a folder that cannot be created", async () => {
-  const { code, stderr } = await runCommand(
-    ["cluster", "cluster/qwen3-1-7b-skyrl", "--output", "/proc/none"],
-    {
-      cwd,
-    },
-  );
+  const given = ["cluster", "cluster/qwen3-1-7b-skyrl", "--output", "/proc/none"];
+  const { code, stderr } = await runCommand(given, { cwd });
   expect([code, stderr]).toEqual([1, expect.stringContaining("no folder can be created there")]);
 });

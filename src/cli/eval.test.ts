@@ -1,50 +1,38 @@
 /** `troupe eval --policies` as a user runs it, on runs of a few seconds. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Outcome } from "./testing/command.ts";
-import { runCommand } from "./testing/command.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Outcome, runCommand } from "./testing/command.ts";
+import { folderWith, scoutRecipe } from "./testing/folder.ts";
 
-const roles = `name: roles
-environment: { name: plan-path, size: 3 }
-team:
-  roles: { scout: { policy: scout, prompt: "" }, planner: { policy: planner, prompt: "" } }
-  phases: [[scout], [planner]]
-  turns: 2
-policies: { scout: { model: { preset: nano } }, planner: { model: { preset: nano } } }
-algorithm: { name: at-grpo, samples: 2 }
-warmStart: { steps: 10, demonstrationsPerStep: 8, learningRate: 0.003 }
-train: { steps: 1, tasksPerStep: 2, learningRate: 0.001 }
-evaluation: { tasks: 4 }
-engine: { threads: 1 }
-`;
+const nano = { model: { preset: "nano" } };
+const roles = scoutRecipe("roles", {
+  team: {
+    roles: { scout: { policy: "scout", prompt: "" }, planner: { policy: "planner", prompt: "" } },
+    phases: [["scout"], ["planner"]],
+    turns: 2,
+  },
+  policies: { scout: nano, planner: nano },
+  warmStart: { steps: 10, demonstrationsPerStep: 8, learningRate: 0.003 },
+  train: { steps: 1, tasksPerStep: 2, learningRate: 0.001 },
+  evaluation: { tasks: 4 },
+});
 
-const single = `extends: roles.yaml
+const cwd = folderWith({
+  "roles.yaml": roles,
+  "single.yaml": `extends: roles.yaml
 name: single
 team: { roles: { scout: null }, phases: [[planner]] }
 policies: { scout: null }
-`;
-
-const prompts = `extends: roles.yaml
-name: prompts
-policies: { scout: { model: { preset: nano } }, planner: { model: { preset: nano } } }
-warmStart: null
-train: { steps: 0 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-eval-"));
-  for (const [name, recipe] of Object.entries({ roles, single, prompts })) {
-    await writeFile(join(cwd, `${name}.yaml`), recipe);
-    await runCommand(["train", `${name}.yaml`], { cwd });
-  }
-  await runCommand(["train", "single.yaml", "environment.size=4", "train.steps=0", "--run", "larger"], {
-    cwd,
-  });
+`,
+  "prompts.yaml": "extends: roles.yaml\nname: prompts\nwarmStart: null\ntrain: { steps: 0 }\n",
 });
-afterAll(() => rm(cwd, { recursive: true }));
+
+beforeAll(async () => {
+  const larger = ["single.yaml", "environment.size=4", "train.steps=0", "--run", "larger"];
+  for (const args of [["roles.yaml"], ["single.yaml"], ["prompts.yaml"], larger])
+    await runCommand(["train", ...args], { cwd });
+});
 
 const evaluate = (...args: readonly string[]): Promise<Outcome> => runCommand(["eval", ...args], { cwd });
 
@@ -64,46 +52,17 @@ describe("troupe eval --policies", () => {
     expect(stdout).toMatch(/^planner +roles:scout +after step 11 /m);
   });
 
+  // A run alone means its role of this name.
   it.each([
-    [
-      "trained alone, evaluated in the team",
-      ["roles", "--policies", "planner=single:planner"],
-      "roles:scout",
-      "single:planner",
-    ],
-    [
-      "a run alone means its role of this name",
-      ["roles", "--policies", "planner=single"],
-      "roles:scout",
-      "single:planner",
-    ],
-    [
-      "given one by one",
-      ["roles", "--policies", "planner=single", "--policies", "scout=prompts"],
-      "prompts:scout",
-      "single:planner",
-    ],
-    [
-      "an older checkpoint",
-      ["roles", "--policies", "planner=runs/roles/checkpoints/step-10:planner"],
-      "roles:scout",
-      "roles:planner",
-    ],
-    [
-      "a model directory",
-      ["roles", "--policies", "scout=runs/prompts/models/nano"],
-      "runs/prompts/models/nano",
-      "roles:planner",
-    ],
-    [
-      "a run of another team form in a recipe",
-      ["single", "--recipe", "roles.yaml"],
-      "single:planner",
-      "single:planner",
-    ],
-    ["a run in which nothing was trained", ["prompts"], "prompts:scout", "prompts:planner"],
-  ])("%s", async (_, args, scout, planner) => {
-    expect(await playedBy(...args)).toEqual({ scout, planner });
+    ["roles --policies planner=single:planner", "roles:scout", "single:planner"],
+    ["roles --policies planner=single", "roles:scout", "single:planner"],
+    ["roles --policies planner=single --policies scout=prompts", "prompts:scout", "single:planner"],
+    ["roles --policies planner=runs/roles/checkpoints/step-10:planner", "roles:scout", "roles:planner"],
+    ["roles --policies scout=runs/prompts/models/nano", "runs/prompts/models/nano", "roles:planner"],
+    ["single --recipe roles.yaml", "single:planner", "single:planner"],
+    ["prompts", "prompts:scout", "prompts:planner"],
+  ])("%s", async (line, scout, planner) => {
+    expect(await playedBy(...line.split(" "))).toEqual({ scout, planner });
   });
 
   it("samples by the seed, and reports both", async () => {
@@ -123,25 +82,18 @@ async function sampledWith(seed: string): Promise<Record<string, unknown>> {
 describe("what eval rejects", () => {
   const halfPair = "is incomplete; expected ROLE=RUN:NAME";
   it.each([
-    ["half a pair", ["planner="], halfPair],
-    ["no source", ["planner"], halfPair],
-    ["no role", ["=single:planner"], halfPair],
-    ["nothing after the colon", ["planner=single:"], "`single:` is incomplete; expected RUN:NAME"],
-    ["a role the team lacks", ["planer=single"], "the team has no role planer; did you mean `planner`?"],
-    ["a role twice", ["planner=single,planner=roles"], "the role planner is named twice"],
-    ["an unknown run", ["planner=singel:planner"], "there is no run singel in runs; did you mean `single`?"],
-    [
-      "an unknown role of the run",
-      ["planner=single:plannr"],
-      "single has no role and no policy plannr; did you mean `planner`?",
-    ],
-    ["a role of a model directory", ["planner=runs/prompts/models/nano:scout"], "omit `:scout`"],
-    ["a folder that is neither", ["planner=runs"], "neither a run (no recipe.yaml) nor a model directory"],
-  ])("%s", async (_, policies, message) => {
-    const { code, stdout, stderr } = await evaluate(
-      "roles",
-      ...policies.flatMap((text) => ["--policies", text]),
-    );
+    ["planner=", halfPair],
+    ["planner", halfPair],
+    ["=single:planner", halfPair],
+    ["planner=single:", "`single:` is incomplete; expected RUN:NAME"],
+    ["planer=single", "the team has no role planer; did you mean `planner`?"],
+    ["planner=single,planner=roles", "the role planner is named twice"],
+    ["planner=singel:planner", "there is no run singel in runs; did you mean `single`?"],
+    ["planner=single:plannr", "single has no role and no policy plannr; did you mean `planner`?"],
+    ["planner=runs/prompts/models/nano:scout", "omit `:scout`"],
+    ["planner=runs", "neither a run (no recipe.yaml) nor a model directory"],
+  ])("--policies %s", async (policies, message) => {
+    const { code, stdout, stderr } = await evaluate("roles", "--policies", policies);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
   });
@@ -153,7 +105,7 @@ describe("what eval rejects", () => {
   });
 
   it("a run without a checkpoint", async () => {
-    await runCommand(["train", "roles.yaml", "--run", "damaged"], { cwd });
+    await cp(join(cwd, "runs", "roles"), join(cwd, "runs", "damaged"), { recursive: true });
     await rm(join(cwd, "runs", "damaged", "checkpoints"), { recursive: true });
     const { code, stderr } = await evaluate("roles", "--policies", "planner=damaged:planner");
     expect(code).toBe(1);

@@ -82,9 +82,8 @@ describe.each(["eyes", "legs"])("%s, as a whole model", (policy) => {
     const weights = await exported(policy, `${policy}-float32`, "--to", "merged", "--dtype", "float32");
     // A whole model is copied; B·A is rounded once more when it is added to a weight: 2⁻²⁴ of it.
     const tolerance = policy === "eyes" ? 0 : 1e-5;
-    expect(farthest(await logprobsOf(weights), await logprobsOf(await own(policy)))).toBeLessThanOrEqual(
-      tolerance,
-    );
+    const difference = farthest(await logprobsOf(weights), await logprobsOf(await own(policy)));
+    expect(difference).toBeLessThanOrEqual(tolerance);
   });
 
   test("in bfloat16 has them within the rounding of its weights", async () => {
@@ -94,11 +93,11 @@ describe.each(["eyes", "legs"])("%s, as a whole model", (policy) => {
     expect(difference).toBeLessThan(0.03); // measured: 0.006 and 0.002
     const rounded = await tensorsOf(at(`${policy}-bfloat16`, "model.safetensors"));
     const exact = await tensorsOf(at(`${policy}-float32`, "model.safetensors"));
-    const errors = Object.entries(exact).map(([name, values]) =>
+    const errorIn = ([name, values]: readonly [string, Float32Array]) =>
       Math.max(
         ...values.map((value, i) => Math.abs((rounded[name]?.[i] ?? NaN) - value) / Math.abs(value || 1)),
-      ),
-    );
+      );
+    const errors = Object.entries(exact).map(errorIn);
     expect(Math.max(...errors)).toBeLessThanOrEqual(2 ** -8); // half of the last of 8 binary digits
     const config = JSON.parse(await fs.readFile(at(`${policy}-bfloat16`, "config.json"), "utf8")) as object;
     expect(config).toMatchObject({ torch_dtype: "bfloat16", architectures: ["Qwen3ForCausalLM"] });
@@ -113,10 +112,8 @@ describe.each(["eyes", "legs"])("%s, as a whole model", (policy) => {
 
 test("an adapter matters, and alone has exactly the log-probabilities of the run", async () => {
   const weights = await exported("legs", "legs-adapter", "--to", "peft");
-  const [trained, untrained] = [
-    await logprobsOf(weights),
-    await logprobsOf({ ...(await own("legs")), from: null }),
-  ];
+  const trained = await logprobsOf(weights);
+  const untrained = await logprobsOf({ ...(await own("legs")), from: null });
   expect(trained).toEqual(await logprobsOf(await own("legs")));
   expect(farthest(trained, untrained)).toBeGreaterThan(0.1); // else its merging would not be tested
   const config = JSON.parse(await fs.readFile(at("legs-adapter", "adapter_config.json"), "utf8")) as object;
@@ -195,14 +192,8 @@ test("a GGUF file; --force replaces only such a file", async () => {
       "next, with llama.cpp:\n  llama-server -m models/bytes.gguf --jinja\n",
   });
   const eight = await troupe("export", "bytes", "--to", "gguf", "--dtype", "q8_0", "--json");
-  expect(JSON.parse(eight.stdout)).toEqual({
-    file: "models/bytes-q8_0.gguf",
-    from: "bytes",
-    step: null,
-    to: "gguf",
-    dtype: "q8_0",
-    parameters: 123_776,
-  });
+  const written = { file: "models/bytes-q8_0.gguf", from: "bytes", step: null, to: "gguf", dtype: "q8_0" };
+  expect(JSON.parse(eight.stdout)).toEqual({ ...written, parameters: 123_776 });
   const again = ["export", "bytes", "--to", "gguf", "--out"];
   expect((await troupe(...again, "models/bytes.gguf")).stderr).toContain("models/bytes.gguf exists");
   const before = await fs.readFile(at("models/bytes.gguf"));
@@ -236,21 +227,15 @@ describe("is rejected, and leaves everything as it was:", () => {
   });
 
   test.each([
-    [["one", "scout", "--to", "peft"], "has no adapter to write; use `--to merged`"],
-    [
-      ["one", "legs", "--to", "peft", "--dtype", "bfloat16"],
-      "bfloat16 is not for peft; it is written in float32",
-    ],
-    [
-      ["one", "legs", "--to", "merged", "--dtype", "q8_0"],
-      "not for merged; it is written in bfloat16 or float32",
-    ],
-    [["one", "--to", "merged"], "name a role or one of them: eyes, legs"],
-    [["one", "plannr", "--to", "merged"], "planner"],
-    [["eyes-bfloat16", "scout", "--to", "merged"], "is a model directory; omit scout"],
-    [["one", "eyes", "--to", "onnx"], "merged, peft, gguf"],
-    [["one", "eyes"], "--to <layout>"],
-  ])("%j", async (args, message) => {
-    expect(await rejected(...args)).toContain(message);
+    ["one scout --to peft", "has no adapter to write; use `--to merged`"],
+    ["one legs --to peft --dtype bfloat16", "bfloat16 is not for peft; it is written in float32"],
+    ["one legs --to merged --dtype q8_0", "not for merged; it is written in bfloat16 or float32"],
+    ["one --to merged", "name a role or one of them: eyes, legs"],
+    ["one plannr --to merged", "planner"],
+    ["eyes-bfloat16 scout --to merged", "is a model directory; omit scout"],
+    ["one eyes --to onnx", "merged, peft, gguf"],
+    ["one eyes", "--to <layout>"],
+  ])("%s", async (line, message) => {
+    expect(await rejected(...line.split(" "))).toContain(message);
   });
 });

@@ -1,10 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Outcome } from "./testing/command.ts";
-import { troupe } from "./testing/command.ts";
-import { moduleRecipe } from "./testing/module-recipe.ts";
+import { describe, expect, it } from "vitest";
+import { type Outcome, runCommand, troupe } from "./testing/command.ts";
+import { folderWith, moduleRecipe } from "./testing/folder.ts";
 
 /** Sets the window's title, clears the screen, colours what follows (with the one-character form too), turns text around. */
 const controls = "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u202E\\u007f";
@@ -40,22 +36,21 @@ export default {
   }),
 };`;
 
-const recipe = moduleRecipe("hostile", "{ module: ./hostile.mjs }");
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-hostile-"));
-  await writeFile(join(cwd, "hostile.mjs"), hostile);
-  await writeFile(join(cwd, "hostile.yaml"), recipe);
+const cwd = folderWith({
+  "hostile.mjs": hostile,
+  "hostile.yaml": moduleRecipe("hostile", { module: "./hostile.mjs" }),
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
-async function shown(args: readonly string[], input = "", env = {}): Promise<Outcome> {
-  const outcome = await troupe(args, { cwd, input, env });
+async function shown(args: readonly string[], input = "", env = {}, start = runCommand): Promise<Outcome> {
+  const outcome = await start(args, { cwd, input, env });
   // Every control and format character but the end of a line: nothing printed here has another one.
   expect(outcome.stdout + outcome.stderr).not.toMatch(/[^\P{C}\n]/u);
   return outcome;
 }
+
+/** In a process of its own, which the module may disturb. */
+const shownBy = (mode: string): Promise<Outcome> =>
+  shown(["train", "hostile.yaml", `environment.mode=${mode}`, "--run", mode], "", {}, troupe);
 
 describe("a module whose texts are escape sequences", () => {
   it("controls no terminal, whatever shows them", async () => {
@@ -78,13 +73,7 @@ describe("a module whose texts are escape sequences", () => {
   });
 
   it.each(["throw", "stray"])("fails with its message alone where it does a `%s`", async (mode) => {
-    const { code, stderr } = await shown([
-      "train",
-      "hostile.yaml",
-      `environment.mode=${mode}`,
-      "--run",
-      mode,
-    ]);
+    const { code, stderr } = await shownBy(mode);
     expect(code).toBe(1);
     const threw =
       /^error: (?:a module|`\w+` of the environment .*) threw "Error: x \]0;title .*" \(hostile\.mjs:\d+:\d+\); TROUPE_DEBUG=1 shows the stack\.\n$/;
@@ -98,13 +87,12 @@ it.each([
   ["exit", "something, such as a module, ended the process before the command was done"],
   ["circular", "an episode cannot be recorded: its task, states and observations must be plain JSON"],
 ])("a module that does `%s` ends the command with an error", async (mode, problem) => {
-  const { code, stderr } = await shown(["train", "hostile.yaml", `environment.mode=${mode}`, "--run", mode]);
+  const { code, stderr } = await shownBy(mode);
   expect(code).toBe(1);
   expect(stderr).toContain(`error: ${problem}`);
   expect(stderr).not.toContain("This is a bug");
 });
 
 it("a module's timer does not keep a command that is done", async () => {
-  const { code } = await shown(["train", "hostile.yaml", "environment.mode=timer", "--run", "timer"]);
-  expect(code).toBe(0);
+  expect((await shownBy("timer")).code).toBe(0);
 });

@@ -1,27 +1,15 @@
 /** What messages tell people to run works when it is pasted. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { runCommand, shell } from "./testing/command.ts";
+import { folderWith, plannerRecipe } from "./testing/folder.ts";
 
-const recipe = `name: small
-environment: { name: plan-path, size: 3 }
-team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2 }
-train: { steps: 1, tasksPerStep: 2, learningRate: 0.001 }
-evaluation: { tasks: 3 }
-engine: { threads: 1 }
-`;
+const train = { steps: 1, tasksPerStep: 2, learningRate: 0.001 };
 const runs = "my rüns";
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe printed-"));
-  await writeFile(join(cwd, "small.yaml"), recipe);
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const cwd = join(folderWith(), "troupe printed");
+mkdirSync(cwd);
+writeFileSync(join(cwd, "small.yaml"), plannerRecipe("small", { train }));
 
 /** Commands at the beginning of a line, up to two spaces, or in backticks. */
 function commandsIn(text: string): readonly string[] {
@@ -73,7 +61,7 @@ it("where a folder has no runs", async () => {
 });
 
 it("where an experiment is given to train, and a recipe to experiment", async () => {
-  const { stderr } = await runCommand(["experiment", "small.yaml"], { cwd });
+  const { stderr } = await runCommand("experiment small.yaml", { cwd });
   const [command = ""] = commandsIn(stderr);
   expect(await shell(`${command} --dry-run`, { cwd })).toMatchObject({ code: 0 });
 });

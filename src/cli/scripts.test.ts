@@ -1,44 +1,29 @@
 /** What programs that start Troupe rely on: two outputs, few lines, errors as events. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { runCommand, shell, troupe } from "./testing/command.ts";
+import { expect, it } from "vitest";
+import { runCommand, shell } from "./testing/command.ts";
+import { folderWith, plannerRecipe } from "./testing/folder.ts";
 
-const recipe = `name: small
-environment: { name: plan-path, size: 3 }
-team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2 }
-warmStart: { steps: 60, demonstrationsPerStep: 1, learningRate: 0.003 }
-train: { steps: 3, tasksPerStep: 1, learningRate: 0.001 }
-evaluation: { tasks: 2 }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-scripts-"));
-  await writeFile(join(cwd, "small.yaml"), recipe);
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const warmStart = { steps: 12, demonstrationsPerStep: 1, learningRate: 0.003 };
+const train = { steps: 3, tasksPerStep: 1, learningRate: 0.001 };
+const evaluation = { tasks: 2 };
+const cwd = folderWith({ "small.yaml": plannerRecipe("small", { warmStart, train, evaluation }) });
 
 const run = (...args: readonly string[]) => runCommand(args, { cwd });
 
 it("--quiet shows the first and last step of each stage, no episodes, and the result apart from them", async () => {
-  const { code, stdout, stderr } = await troupe(["train", "small.yaml", "--quiet"], { cwd });
+  const { code, stdout, stderr } = await run("train", "small.yaml", "--quiet");
   expect(code).toBe(0);
-  for (const line of ["warm start 1/60", "warm start 60/60", "step 1/3", "step 3/3"])
+  for (const line of ["warm start 1/12", "warm start 12/12", "step 1/3", "step 3/3"])
     expect(stderr).toContain(line);
   expect(stderr).not.toContain("sample episode");
-  expect(stderr).not.toContain("warm start 2/60");
+  expect(stderr).not.toContain("warm start 2/12");
   expect(stdout).toMatch(/^\nheld-out tasks .*\n─.*\nteam before .*\nteam after /);
 });
 
 it("says that standard output cannot be written, and nothing of a reader that is gone", async () => {
-  const full = await shell("troupe recipes --json >/dev/full", { cwd });
+  const full = await shell("troupe completion bash >/dev/full", { cwd });
   expect(full).toEqual({ code: 1, stdout: "", stderr: "error: standard output cannot be written: ENOSPC\n" });
-  expect(await shell("troupe recipes --json | true", { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await shell("troupe completion bash | true", { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
 it("an error is the last event of --json, with its exit code", async () => {
@@ -63,7 +48,7 @@ it("--guide shows one task before and during the warm start, names the stages, a
     "Evaluation before",
     "Reinforcement,",
   ];
-  const found = ["Warm start, 60 steps", ...places].map((text) => stderr.indexOf(text));
+  const found = ["Warm start, 12 steps", ...places].map((text) => stderr.indexOf(text));
   expect(found).toEqual(found.toSorted((left, right) => left - right));
   expect(found[0]).toBeGreaterThan(-1);
   expect(stdout).toContain("extends: small");

@@ -1,6 +1,8 @@
+import { styleText, stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stackedTables, tableLines, visibleLength, withLastBelow, wrapped } from "./table.ts";
+import { cut, LiveRegion } from "./live.ts";
 
 describe("withLastBelow", () => {
   const columns = [{ title: "experiment" }, { title: "cells" }, { title: "compares" }];
@@ -39,10 +41,10 @@ describe("tableLines", () => {
   });
 
   it("leaves out the columns up to a number, then cuts the widest cells, then leaves out others", () => {
-    const cut = { after: 1, least: 5 };
+    const shrinks = { after: 1, least: 5 };
     const columns = [
-      { title: "run", cut },
-      { title: "place", cut, leftOut: 2 },
+      { title: "run", cut: shrinks },
+      { title: "place", cut: shrinks, leftOut: 2 },
       { title: "took", leftOut: 1 },
     ];
     const shown = (width: number) => tableLines(columns, [["abcdefghij", "12345678", "3 s"]], width)[2];
@@ -89,29 +91,76 @@ describe("tableLines", () => {
   });
 });
 
-describe("stackedTables", () => {
-  it("puts what does not fit below, with the first column again", () => {
-    const columns = ["key", "one", "two", "three"].map((title) => ({ title }));
-    const rows = [["a", "1", "2", "3"]];
-    expect(stackedTables(columns, rows, 14)).toEqual([
-      "key  one  two",
-      "───  ───  ───",
-      "a    1    2",
-      "",
-      "key  three",
-      "───  ─────",
-      "a    3",
-    ]);
-    expect(stackedTables(columns, rows, 20)).toEqual(tableLines(columns, rows));
-    expect(stackedTables(columns, rows, 1)).toHaveLength(11);
+it("stackedTables puts what does not fit below, with the first column again", () => {
+  const columns = ["key", "one", "two", "three"].map((title) => ({ title }));
+  const rows = [["a", "1", "2", "3"]];
+  expect(stackedTables(columns, rows, 14)).toEqual([
+    "key  one  two",
+    "───  ───  ───",
+    "a    1    2",
+    "",
+    "key  three",
+    "───  ─────",
+    "a    3",
+  ]);
+  expect(stackedTables(columns, rows, 20)).toEqual(tableLines(columns, rows));
+  expect(stackedTables(columns, rows, 1)).toHaveLength(11);
+});
+
+it("wrapped breaks between words, only where necessary", () => {
+  expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrapped("one two three", 6)).toEqual(["one", "two", "three"]);
+  expect(wrapped("incomprehensible words", 8)).toEqual(["incomprehensible", "words"]);
+  expect(wrapped("", 8)).toEqual([""]);
+});
+
+class Recorder {
+  columns = 20;
+  text = "";
+  write(text: string): void {
+    this.text += text;
+  }
+  /** The output since the last call. */
+  take(): string {
+    const taken = this.text;
+    this.text = "";
+    return taken;
+  }
+}
+
+describe("LiveRegion", () => {
+  it("redraws in place, and prints above", () => {
+    const screen = new Recorder();
+    const region = new LiveRegion(screen);
+    region.update(["one", "two"]);
+    expect(stripVTControlCharacters(screen.take())).toBe("one\ntwo\n");
+    region.update(["three"]);
+    expect(screen.take()).toContain("\u001B[2A\r\u001B[Jthree\n");
+    region.print(["a line"]);
+    const printed = screen.take();
+    expect(printed).toContain("\u001B[1A\r\u001B[Ja line\n");
+    expect(printed.endsWith("three\n")).toBe(true);
+    region.close();
+    expect(screen.take()).toBe("\u001B[1A\r\u001B[J\u001B[?25h");
+  });
+
+  it("counts wrapped rows after the terminal became narrower", () => {
+    const screen = new Recorder();
+    screen.columns = 60;
+    const region = new LiveRegion(screen);
+    region.update(["x".repeat(50), "short"]);
+    screen.take();
+    screen.columns = 25;
+    region.update(["y"]);
+    expect(screen.take()).toContain("\u001B[3A\r");
   });
 });
 
-describe("wrapped", () => {
-  it("breaks between words, only where necessary", () => {
-    expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
-    expect(wrapped("one two three", 6)).toEqual(["one", "two", "three"]);
-    expect(wrapped("incomprehensible words", 8)).toEqual(["incomprehensible", "words"]);
-    expect(wrapped("", 8)).toEqual([""]);
-  });
+it("cut keeps what fits, not counting colours", () => {
+  expect(cut("12345", 5)).toBe("12345");
+  expect(cut("123456", 5)).toBe("1234…");
+  const coloured = styleText("red", "123456", { validateStream: false });
+  expect(stripVTControlCharacters(cut(coloured, 5))).toBe("1234…");
+  expect(cut(coloured, 5)).toContain("\u001B[39m");
+  expect(cut(coloured, 6)).toBe(coloured);
 });

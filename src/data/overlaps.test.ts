@@ -8,19 +8,17 @@ import { findOverlaps, shinglesOf, wordsOf, type ShingledProblem } from "./overl
 
 const problem = (id: string, text: string): ShingledProblem => ({ id, shingles: shinglesOf(text) });
 
-describe("words", () => {
-  it("are letters and digits in lower case; names are split", () => {
-    expect(wordsOf("def Has_close(a: int) -> bool:\n  'É ﬁ'")).toEqual([
-      "def",
-      "has",
-      "close",
-      "a",
-      "int",
-      "bool",
-      "é",
-      "fi",
-    ]);
-  });
+it("words are letters and digits in lower case; names are split", () => {
+  expect(wordsOf("def Has_close(a: int) -> bool:\n  'É ﬁ'")).toEqual([
+    "def",
+    "has",
+    "close",
+    "a",
+    "int",
+    "bool",
+    "é",
+    "fi",
+  ]);
 });
 
 describe("runs of words", () => {

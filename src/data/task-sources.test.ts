@@ -7,7 +7,8 @@ import type { DatasetOption } from "./dataset.ts";
 import { openDataset } from "./open.ts";
 import { codeProblem, type CodeProblem } from "./problem.ts";
 import { sourceWarnings, taskSources, type ProblemSource } from "./task-sources.ts";
-import { freshCache, temporaryFolder } from "./testing/folder.ts";
+import { temporaryFolder } from "../models/test-model.ts";
+import { freshCache } from "./testing/folder.ts";
 import { commitOf, startHub } from "./testing/hub-server.ts";
 import { humanEvalRow, jsonLines, words, type HumanEvalRow } from "./testing/rows.ts";
 import { verifySplit, type RunSolution } from "./verify.ts";
@@ -17,41 +18,29 @@ const rows = Array.from({ length: 10 }, (_, number) => humanEvalRow(number));
 
 function parquet(all: readonly HumanEvalRow[]): Buffer {
   const names = Object.keys(rows[0]!) as (keyof HumanEvalRow)[];
-  const columnData = names.map((name) => ({
+  const column = (name: keyof HumanEvalRow) => ({
     name,
     data: all.map((row) => row[name]),
     type: "STRING" as const,
-  }));
-  return Buffer.from(parquetWriteBuffer({ columnData, rowGroupSize: 4 }));
+  });
+  return Buffer.from(parquetWriteBuffer({ columnData: names.map(column), rowGroupSize: 4 }));
 }
 
 const file = "openai_humaneval/test-00000-of-00001.parquet";
+const whole = { contents: parquet(rows) };
+const small = (contents: string) => ({ contents: Buffer.from(contents), isLarge: false });
+const four = { commit: commitOf("b"), files: { [file]: { contents: parquet(rows.slice(0, 4)) } } };
+const converted = { commit: commitOf("c"), files: { "default/test/0000.parquet": whole } };
 const hub = await startHub({
   "openai/openai_humaneval": {
-    files: {
-      [file]: { contents: parquet(rows) },
-      "README.md": { contents: Buffer.from("# x"), isLarge: false },
-    },
-    revisions: {
-      older: { commit: commitOf("b"), files: { [file]: { contents: parquet(rows.slice(0, 4)) } } },
-    },
+    files: { [file]: whole, "README.md": small("# x") },
+    revisions: { older: four },
   },
-  "owner/script": {
-    files: { "script.py": { contents: Buffer.from("x"), isLarge: false } },
-    revisions: {
-      "refs/convert/parquet": {
-        commit: commitOf("c"),
-        files: { "default/test/0000.parquet": { contents: parquet(rows) } },
-      },
-    },
-  },
+  "owner/script": { files: { "script.py": small("x") }, revisions: { "refs/convert/parquet": converted } },
   "owner/several": {
-    files: {
-      "a/test-00000-of-00001.parquet": { contents: parquet(rows) },
-      "b/test.jsonl": { contents: jsonLines(rows) },
-    },
+    files: { "a/test-00000-of-00001.parquet": whole, "b/test.jsonl": { contents: jsonLines(rows) } },
   },
-  "OpenMLRL/CoopHumanEval": { files: { "data/train-00000-of-00001.parquet": { contents: parquet(rows) } } },
+  "OpenMLRL/CoopHumanEval": { files: { "data/train-00000-of-00001.parquet": whole } },
   "livecodebench/code_generation_lite": { files: { "test.jsonl": { contents: jsonLines([]) } } },
 });
 afterAll(() => hub.close());
@@ -72,6 +61,17 @@ async function local(name: string, all: readonly object[]): Promise<string> {
   await fs.writeFile(place, jsonLines(all));
   return place;
 }
+
+/** Of a data set whose only split is this part of its `test`. */
+const sizeOf = async (dataset: DatasetOption, slices = "test", isOffline = false) =>
+  (await open(dataset, { train: slices }, isOffline))["train"]!.size;
+
+/** The error's message. */
+const failed = (opened: Promise<unknown>) =>
+  opened.then(
+    () => "none",
+    (error: Error) => error.message,
+  );
 
 const ids = (sources: Record<string, ProblemSource>, split: string) => sources[split]?.ids.join(" ");
 
@@ -114,42 +114,35 @@ describe("a data set of the hub", () => {
   });
 
   it("is opened at a revision, by name or commit", async () => {
-    for (const revision of ["older", commitOf("b")]) {
-      const sources = await open({ name: "humaneval", revision }, { train: "test" });
-      expect(sources["train"]!.size).toBe(4);
-    }
+    for (const revision of ["older", commitOf("b")])
+      expect(await sizeOf({ name: "humaneval", revision })).toBe(4);
     await expect(open({ name: "humaneval", revision: "odd" }, { train: "test" })).rejects.toThrow(
       /there is no .*revision\/odd \(Invalid rev id\)/,
     );
   });
 
   it("is read from the hub's conversion if it is a script", async () => {
-    const sources = await open({ name: "owner/script", form: "humaneval" }, { train: "test[:3]" });
-    expect(sources["train"]!.size).toBe(3);
+    expect(await sizeOf({ name: "owner/script", form: "humaneval" }, "test[:3]")).toBe(3);
   });
 
   it("whose only split has another name on the hub", async () => {
-    expect((await open("coophumaneval", { train: "test[:7]" }))["train"]!.size).toBe(7);
+    expect(await sizeOf("coophumaneval", "test[:7]")).toBe(7);
   });
 
   it("needs a configuration if there are several", async () => {
     const option = { name: "owner/several", form: "humaneval" };
-    await expect(open(option, { train: "test" })).rejects.toThrow(
-      /several configurations; name one .*: a, b/,
-    );
-    await expect(open({ ...option, config: "c" }, { train: "test" })).rejects.toThrow(/no configuration c/);
-    expect((await open({ ...option, config: "b" }, { train: "test" }))["train"]!.size).toBe(10);
+    await expect(sizeOf(option)).rejects.toThrow(/several configurations; name one .*: a, b/);
+    await expect(sizeOf({ ...option, config: "c" })).rejects.toThrow(/no configuration c/);
+    expect(await sizeOf({ ...option, config: "b" })).toBe(10);
   });
 
   it("is not taken for another version if files are missing", async () => {
-    await expect(open("livecodebench", { train: "test" })).rejects.toThrow(
+    await expect(sizeOf("livecodebench")).rejects.toThrow(
       /has no files of livecodebench, configuration release_v6/,
     );
-    const first = { name: "livecodebench", config: "release_v1" };
-    await expect(open(first, { train: "test" })).rejects.toThrow(/`test` has no rows: test has 0/);
-    await expect(open({ name: "livecodebench", config: "v1" }, { train: "test" })).rejects.toThrow(
-      /livecodebench has no configuration v1; it has release_v6, /,
-    );
+    const name = "livecodebench";
+    await expect(sizeOf({ name, config: "release_v1" })).rejects.toThrow(/`test` has no rows: test has 0/);
+    await expect(sizeOf({ name, config: "v1" })).rejects.toThrow(/no configuration v1; it has release_v6, /);
   });
 
   it.each([
@@ -165,13 +158,13 @@ describe("a data set of the hub", () => {
 describe("without a network", () => {
   it("the error says what to fetch, from where, and where to put it, where it is then found", async () => {
     const place = path.join(cache.placed, "openai/openai_humaneval");
-    const failure = await open("humaneval", { train: "test" }, true).catch((error: Error) => error.message);
+    const failure = await failed(open("humaneval", { train: "test" }, true));
     expect(failure).toContain(`fetch  ${file}`);
     expect(failure).toContain(`from   ${hub.url}/datasets/openai/openai_humaneval/tree/main`);
     expect(failure).toContain(`into   ${place}\n`);
     await fs.mkdir(path.join(place, path.dirname(file)), { recursive: true });
     await fs.writeFile(path.join(place, file), parquet(rows));
-    expect((await open("humaneval", { train: "test" }, true))["train"]!.size).toBe(10);
+    expect(await sizeOf("humaneval", "test", true)).toBe(10);
     expect(hub.seen).toEqual([]);
   });
 
@@ -179,12 +172,12 @@ describe("without a network", () => {
     const place = path.join(cache.placed, "openai/openai_humaneval");
     await fs.mkdir(place, { recursive: true });
     await fs.writeFile(path.join(place, "HumanEval.jsonl"), jsonLines(rows));
-    expect((await open("humaneval", { train: "test[:4]" }, true))["train"]!.size).toBe(4);
+    expect(await sizeOf("humaneval", "test[:4]", true)).toBe(4);
   });
 
   it("names the address and the place of a file that could not be downloaded", async () => {
-    hub.faults.push(({ path: asked }, response) => asked.includes("/resolve/") && response.destroy() && true);
-    const failure = await open("humaneval", { train: "test" }).catch((error: Error) => error.message);
+    hub.faults.push(({ path: asked }, response) => asked.includes("/resolve/") && response.destroy());
+    const failure = await failed(open("humaneval", { train: "test" }));
     expect(failure).toContain("cannot be downloaded: Cannot reach");
     expect(failure).toContain(
       `from   ${hub.url}/datasets/openai/openai_humaneval/resolve/${commitOf("a")}/${file}`,
@@ -194,20 +187,15 @@ describe("without a network", () => {
 
   it("uses the cache", async () => {
     await open("humaneval", { train: "test" });
-    expect((await open("humaneval", { train: "test" }, true))["train"]!.size).toBe(10);
+    expect(await sizeOf("humaneval", "test", true)).toBe(10);
     await fs.rm(cache.problems, { recursive: true });
-    expect((await open("humaneval", { train: "test" }, true))["train"]!.size).toBe(10);
+    expect(await sizeOf("humaneval", "test", true)).toBe(10);
   });
 });
 
 describe("malformed rows", () => {
-  const bad = [
-    rows[0],
-    { ...rows[1], entry_point: undefined },
-    { ...rows[2], task_id: "HumanEval/0" },
-    7,
-    rows[4],
-  ];
+  const repeated = { ...rows[2], task_id: "HumanEval/0" };
+  const bad = [rows[0], { ...rows[1], entry_point: undefined }, repeated, 7, rows[4]];
 
   it("are left out and counted, with their numbers; slices count all rows", async () => {
     const files = await local("bad-test.jsonl", bad as object[]);
@@ -219,13 +207,9 @@ describe("malformed rows", () => {
       { split: "test", row: 2, reason: "the id HumanEval/0 is that of row 0, too" },
     ]);
     expect(sources["heldOut"]!.malformed).toMatchObject([{ row: 3, reason: "expected a JSON object" }]);
-    expect(await sourceWarnings(sources, "dataset")).toMatchObject([
-      {
-        problem: expect.stringMatching(
-          /^train: 2 of 3 rows are not problems and are skipped \(row 1 of test: /,
-        ) as string,
-      },
-      { problem: expect.stringMatching(/^heldOut: 1 of 2 rows/) as string },
+    expect((await sourceWarnings(sources, "dataset")).map(({ problem }) => problem)).toEqual([
+      expect.stringMatching(/^train: 2 of 3 rows are not problems and are skipped \(row 1 of test: /),
+      expect.stringMatching(/^heldOut: 1 of 2 rows/),
     ]);
   });
 
@@ -343,11 +327,8 @@ describe("splits", () => {
   });
 
   it("give a warning if problems are alike", async () => {
-    const copy = {
-      ...rows[1]!,
-      task_id: "Copy/1",
-      prompt: rows[1]!.prompt.toUpperCase().replace("DEF ADD_1", "def add_1"),
-    };
+    const prompt = rows[1]!.prompt.toUpperCase().replace("DEF ADD_1", "def add_1");
+    const copy = { ...rows[1]!, task_id: "Copy/1", prompt };
     const files = {
       train: await local("three.jsonl", rows),
       test: await local("four.jsonl", [copy, humanEvalRow(77)]),
@@ -372,13 +353,8 @@ async function digestOf(name: string, all: readonly object[]): Promise<string> {
 }
 
 describe("local files", () => {
-  const fields = {
-    prompt: "text",
-    entryPoint: "meta.name",
-    tests: "cases",
-    testKind: "calls",
-    solution: "code",
-  } as const;
+  const own = { prompt: "text", entryPoint: "meta.name", tests: "cases", testKind: "calls" } as const;
+  const fields = { ...own, solution: "code" };
   const row = {
     text: "Add.",
     meta: { name: "add" },
@@ -420,40 +396,26 @@ describe("local files", () => {
   });
 
   it("without solutions, the code before the prompt's function is its preamble, and sentences are none", async () => {
-    const { solution: _, ...unsolved } = fields;
     const signature = 'def add(a: int, b: int) -> List[int]:\n    """Add."""';
     const imports = "from typing import List\n\nZERO: int = 0\n\n\ndef negative(a):\n    return -a";
     const files = await local("unsolved.jsonl", [
       { ...row, text: `${imports}\n\n\n${signature}` },
       { ...row, text: `Add two numbers.\n\n${signature}` },
     ]);
-    const { train } = await open({ files, fields: unsolved }, { train: "train" });
+    const { train } = await open({ files, fields: own }, { train: "train" });
     expect(await train!.at(0)).toMatchObject({ preamble: imports, solutions: [] });
     expect(codeProblem(await train!.at(1)).preamble).toBeUndefined();
   });
 
+  const stdin = { kind: "stdin", cases: [{ input: "1\n", output: "2\n" }] };
+  const check = "def check(c): assert c(1)";
+  const asserts = ["assert add(1) == 1", "assert add(2)"];
   it.each([
-    [
-      "stdin",
-      { inputs: ["1\n"], outputs: ["2\n"] },
-      { kind: "stdin", cases: [{ input: "1\n", output: "2\n" }] },
-    ],
-    [
-      "stdin",
-      { input: ["1\n"], output: ["2\n"] },
-      { kind: "stdin", cases: [{ input: "1\n", output: "2\n" }] },
-    ],
-    [
-      "asserts",
-      "assert add(1) == 1\n\nassert add(2)",
-      { kind: "asserts", setup: "", asserts: ["assert add(1) == 1", "assert add(2)"] },
-    ],
-    ["asserts", ["assert add(1) == 1"], { kind: "asserts", setup: "", asserts: ["assert add(1) == 1"] }],
-    [
-      "python-check",
-      "def check(c): assert c(1)",
-      { kind: "python-check", source: "def check(c): assert c(1)" },
-    ],
+    ["stdin", { inputs: ["1\n"], outputs: ["2\n"] }, stdin],
+    ["stdin", { input: ["1\n"], output: ["2\n"] }, stdin],
+    ["asserts", asserts.join("\n\n"), { kind: "asserts", setup: "", asserts }],
+    ["asserts", asserts.slice(1), { kind: "asserts", setup: "", asserts: asserts.slice(1) }],
+    ["python-check", check, { kind: "python-check", source: check }],
   ] as const)("tests of the kind %s: %j", async (testKind, cases, tests) => {
     const files = await local(`kind-${testKind}-${typeof cases}-${JSON.stringify(cases).length}.jsonl`, [
       { ...row, cases },
@@ -489,7 +451,7 @@ describe("local files", () => {
     const card =
       "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: odd\n    path: parts/*\n---\n# Card\n";
     await fs.writeFile(path.join(place, "README.md"), card);
-    expect((await open({ files: place, form: "humaneval" }, { train: "odd[:5]" }))["train"]!.size).toBe(5);
+    expect(await sizeOf({ files: place, form: "humaneval" }, "odd[:5]")).toBe(5);
   });
 
   it("are known by their contents, not by place and time", async () => {
@@ -503,9 +465,9 @@ describe("local files", () => {
 
   it("are read again if they changed", async () => {
     const files = await local("changing-test.jsonl", rows);
-    expect((await open({ files, form: "humaneval" }, { train: "test" }))["train"]!.size).toBe(10);
+    expect(await sizeOf({ files, form: "humaneval" })).toBe(10);
     await local("changing-test.jsonl", rows.slice(0, 3));
-    expect((await open({ files, form: "humaneval" }, { train: "test" }))["train"]!.size).toBe(3);
+    expect(await sizeOf({ files, form: "humaneval" })).toBe(3);
   });
 
   it("are rejected if missing or not data", async () => {
@@ -532,11 +494,8 @@ describe("the cache", () => {
   });
 
   it("is shared: concurrent users prepare a split once", async () => {
-    const [one, other] = await Promise.all([
-      open("humaneval", { a: "test" }),
-      open("humaneval", { a: "test" }),
-    ]);
-    expect(await one["a"]!.at(5)).toEqual(await other["a"]!.at(5));
+    const [one, other] = await Promise.all([1, 2].map(() => open("humaneval", { a: "test" })));
+    expect(await one!["a"]!.at(5)).toEqual(await other!["a"]!.at(5));
     expect(hub.seen.filter(({ origin }) => origin === "storage")).toHaveLength(1);
   });
 });

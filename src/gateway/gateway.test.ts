@@ -5,22 +5,12 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { ServiceError } from "../errors.ts";
 import { rootKey } from "../random.ts";
-import { fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { Gateway, type OpenSession } from "./gateway.ts";
 import type { SessionSetting } from "./session.ts";
+import { roleNamed, sampled, tokenizer } from "./testing/sampled.ts";
 
-const tokenizer = fixtureTokenizer("qwen3");
 const gateway = new Gateway();
 afterAll(() => gateway.close());
-
-const roleNamed = (name: string) => ({
-  name,
-  policy: "shared",
-  tokenizer,
-  maxLength: 1200,
-  maxTokens: 300,
-  stop: [],
-});
 
 interface Opened extends OpenSession {
   readonly requests: readonly SampleRequest[];
@@ -45,15 +35,6 @@ async function open(
     ...rest,
   });
   return { ...opened, requests };
-}
-
-/** As many times as requested, with the end token. */
-function sampled({ count, maxTokens }: SampleRequest, text: string): readonly SampledSequence[] {
-  const whole = [...tokenizer.encode(text), ...tokenizer.endTokens.slice(0, 1)];
-  const tokens = Int32Array.from(whole.slice(0, maxTokens));
-  const stopReason = tokens.length < whole.length ? "length" : "stop";
-  const logprobs = new Float32Array(tokens.length).fill(-1);
-  return Array.from({ length: count }, () => ({ tokens, logprobs, stopReason, policyVersion: 0 }));
 }
 
 interface Sent {
@@ -129,27 +110,31 @@ describe("which role is asked", () => {
     expect(message).toContain("no_role: The request names no role; the roles are writer, critic.");
   });
 
-  it("two at once, an unknown one, or no episode: rejected", async () => {
-    const headers = { "x-troupe-role": "critic" };
-    expect(await problem(post(opened, hello, { role: "writer", headers }))).toEqual([
-      400,
-      "unknown_role: The request names several roles: writer, critic.",
-    ]);
-    const unknown = { "x-troupe-role": "critik" };
-    expect(await problem(post(opened, hello, { headers: unknown }))).toEqual([
-      400,
-      "unknown_role: There is no role `critik`; did you mean `critic`?",
-    ]);
-    expect(await problem(post(opened, { ...hello, model: "critic" }, { role: "writer" }))).toEqual([
-      400,
-      "unknown_role: The request names several roles: writer, critic.",
-    ]);
-    const url = whole().replace(/\/e\/.*$/, "/v1");
-    const none = { authorization: "Bearer sk-other" };
-    expect((await post(opened, hello, { url, headers: none })).status).toBe(401);
+  const critic = { "x-troupe-role": "critic" };
+  it.each<[string, Sent & { readonly model?: string }, string]>([
+    [
+      "two at once, by key and header",
+      { role: "writer", headers: critic },
+      "names several roles: writer, critic.",
+    ],
+    [
+      "two at once, by key and model",
+      { role: "writer", model: "critic" },
+      "names several roles: writer, critic.",
+    ],
+    [
+      "an unknown one",
+      { headers: { "x-troupe-role": "critik" } },
+      "There is no role `critik`; did you mean `critic`?",
+    ],
+  ])("%s: rejected", async (_, { model = "m", ...sent }, said) => {
+    const [status, message] = await problem(post(opened, { ...hello, model }, sent));
+    expect([status, message.startsWith("unknown_role: "), message.endsWith(said)]).toEqual([400, true, true]);
   });
 
-  it("the key of one episode and the address of another: rejected, and neither has a reply", async () => {
+  it("the key of no episode, or that of one and the address of another: rejected, and neither has a reply", async () => {
+    const none = { url: whole().replace(/\/e\/.*$/, "/v1"), headers: { authorization: "Bearer sk-other" } };
+    expect((await post(opened, hello, none)).status).toBe(401);
     const other = await open();
     const url = other.variables["OPENAI_BASE_URL_WRITER"] ?? "";
     expect(await problem(post(opened, hello, { role: "writer", url }))).toEqual([
@@ -158,10 +143,8 @@ describe("which role is asked", () => {
     ]);
     expect([...opened.session.end(), ...other.session.end()]).toEqual([]);
     // An address is as hard to guess as a key: programs whose keys are fixed need no other.
-    const fixed = { authorization: "Bearer EMPTY" };
-    expect((await post(await open({ roles: [roleNamed("solo")] }), hello, { headers: fixed })).status).toBe(
-      200,
-    );
+    const fixed = { headers: { authorization: "Bearer EMPTY" } };
+    expect((await post(await open({ roles: [roleNamed("solo")] }), hello, fixed)).status).toBe(200);
   });
 
   it("a team of one needs no name", async () => {
@@ -196,10 +179,8 @@ describe("what was sampled", () => {
     const replies = opened.session.end();
     expect(replies).toHaveLength(9);
     for (const { prompt, tokens, logprobs, branch, masked } of replies) {
-      expect([branch, masked]).toEqual([undefined, undefined]);
-      expect(logprobs).toHaveLength(tokens.length);
-      const request = opened.requests.find((one) => one.prompt === prompt);
-      expect(request).toBeDefined();
+      expect([branch, masked, logprobs.length]).toEqual([undefined, undefined, tokens.length]);
+      expect(opened.requests.find((one) => one.prompt === prompt)).toBeDefined();
     }
     // Each later prompt begins with the earlier one and what was sampled from it, id for id.
     const later = replies.filter(({ prompt }) => tokenizer.decode(prompt).includes("turn 0"));
@@ -259,14 +240,14 @@ describe("what was sampled", () => {
     const { choices } = await complete(opened, { messages, tools });
     const message = choices[0]?.message as { tool_calls: { id: string; function: { arguments: string } }[] };
     expect(choices[0]?.finish_reason).toBe("tool_calls");
-    expect(message.tool_calls.map((one) => one.function.arguments)).toEqual([
-      '{"city":"Rome"}',
-      '{"city":"Oslo"}',
-    ]);
-    messages.push(
-      message,
-      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "sunny" })),
-    );
+    const given = message.tool_calls.map((one) => one.function.arguments);
+    expect(given).toEqual(['{"city":"Rome"}', '{"city":"Oslo"}']);
+    const answers = message.tool_calls.map(({ id }) => ({
+      role: "tool",
+      tool_call_id: id,
+      content: "sunny",
+    }));
+    messages.push(message, ...answers);
     const next = await complete(opened, { messages, tools });
     expect(next.choices[0]?.message).toMatchObject({ content: "done" });
     const [first, second] = opened.session.end();
@@ -282,14 +263,12 @@ describe("what was sampled", () => {
       const asked = { ...hello, n: 2, stream: true, ...options };
       const response = await post(opened, asked, { role: "writer" });
       expect(response.headers.get("content-type")).toBe("text/event-stream");
+      type Chunk = { readonly choices: object[]; readonly usage?: object | null };
       const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: {"));
-      const chunks = lines.map(
-        (line) => JSON.parse(line.slice(6)) as { choices: object[]; usage?: object | null },
-      );
+      const chunks = lines.map((line) => JSON.parse(line.slice(6)) as Chunk);
       const [reply, other] = opened.session.end();
-      expect(chunks[0]).toMatchObject({
-        choices: [{ delta: { role: "assistant", content: reply?.reply.text } }],
-      });
+      const delta = { role: "assistant", content: reply?.reply.text };
+      expect(chunks[0]).toMatchObject({ choices: [{ delta }] });
       // Some clients look for the first choice of every chunk; some add up all usage.
       const withUsage = chunks.filter(({ usage }) => usage !== undefined && usage !== null);
       const tokens = (reply?.tokens.length ?? 0) + (other?.tokens.length ?? 0);
@@ -344,14 +323,8 @@ describe("what was sampled", () => {
     };
     const one = await orderOf([0, 0, 0, 0]);
     expect(await orderOf([3, 2, 1, 0])).toEqual(one);
-    expect(one.map((reply) => (reply as string[])[1])).toEqual([
-      "critic",
-      "writer",
-      "writer",
-      "writer",
-      "writer",
-      "critic",
-    ]);
+    const roles = one.map((reply) => (reply as string[])[1]).join(" ");
+    expect(roles).toBe("critic writer writer writer writer critic");
   });
 });
 
@@ -369,14 +342,20 @@ function calling(given: string): object {
   };
 }
 
-/** A session whose only call, by a client that has gone, is sampled once `free` resolves. */
-async function abandoned(): Promise<{ opened: OpenSession; free: PromiseWithResolvers<void> }> {
+/** It resolves `asked`, and waits for `free`. */
+function slow() {
   const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const sample = async (request: SampleRequest): Promise<readonly SampledSequence[]> => {
     asked.resolve();
     await free.promise;
     return sampled(request, "late");
   };
+  return { asked, free, sample };
+}
+
+/** A session whose only call, by a client that has gone, is sampled once `free` resolves. */
+async function abandoned(): Promise<{ opened: OpenSession; free: PromiseWithResolvers<void> }> {
+  const { asked, free, sample } = slow();
   const opened = await open({ sample });
   const stop = new AbortController();
   const broken = post(opened, hello, { role: "writer", signal: stop.signal });
@@ -403,13 +382,8 @@ describe("a call that is sent again", () => {
   it("by a client that says so gets the same answer; without a word it is another sample", async () => {
     const opened = await open();
     const texts: unknown[] = [];
-    for (const headers of [
-      {},
-      { "x-stainless-retry-count": "1" },
-      {},
-      { "idempotency-key": "k" },
-      { "idempotency-key": "k" },
-    ])
+    const again = [{ "x-stainless-retry-count": "1" }, {}, { "idempotency-key": "k" }];
+    for (const headers of [{}, ...again, ...again.slice(-1)])
       texts.push((await complete(opened, hello, { role: "writer", headers })).choices[0]?.message["content"]);
     expect(texts[1]).toBe(texts[0]);
     expect(texts[4]).toBe(texts[3]);
@@ -479,14 +453,8 @@ describe("what cannot be answered", () => {
   });
 
   it("at the end: what is sampled afterwards is nobody's, and no failure", async () => {
-    const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const opened = await open({
-      sample: async (request) => {
-        asked.resolve();
-        await free.promise;
-        return sampled(request, "late");
-      },
-    });
+    const { asked, free, sample } = slow();
+    const opened = await open({ sample });
     const late = problem(post(opened, hello, { role: "writer" }));
     await asked.promise;
     expect(opened.session.end()).toEqual([]);
@@ -516,15 +484,8 @@ describe("what cannot be answered", () => {
 
   it("malformed requests: 4xx, and the session goes on", async () => {
     const opened = await open();
+    // What else both servers reject is in server.test.ts.
     const messages: readonly unknown[] = [
-      null,
-      7,
-      "x",
-      [],
-      {},
-      [null],
-      [{}],
-      [{ role: "user" }],
       [{ role: "king", content: "x" }],
       [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] }],
       [{ role: "tool", content: "x" }],
@@ -533,18 +494,11 @@ describe("what cannot be answered", () => {
     ];
     const bodies: readonly unknown[] = [
       "",
-      "{",
-      "[]",
-      "null",
-      "7",
-      '"x"',
-      "\0",
       "{}",
-      "[".repeat(5000),
       `{"messages": [{"role": "user", "content": "x"}], "tools": [${nested('{"type":"function","function":{"name":"f","parameters":{"a":[')}]}`,
       { messages: [calling(nested('{"a":[')), ...hello.messages] },
       ...messages.map((given) => ({ messages: given })),
-      ...[0, -1, 1.5, "3", 1000].map((n) => ({ ...hello, n })),
+      ...[0, 1000].map((n) => ({ ...hello, n })),
       ...[{}, [{}], [{ type: "function" }], "x"].map((tools) => ({ ...hello, tools })),
       { ...hello, response_format: { type: "json_schema", json_schema: { schema: { type: "nonsense" } } } },
     ];
@@ -552,9 +506,8 @@ describe("what cannot be answered", () => {
       const [status, message] = await problem(post(opened, body, { role: "writer" }));
       expect([body, status, message]).toEqual([body, 400, expect.stringMatching(/^invalid_request: ./)]);
     }
-    expect(
-      (await post(opened, hello, { url: `${opened.variables["OPENAI_BASE_URL"]}/nothing` })).status,
-    ).toBe(404);
+    const nowhere = { url: `${opened.variables["OPENAI_BASE_URL"]}/nothing` };
+    expect((await post(opened, hello, nowhere)).status).toBe(404);
     const user = { role: "user", content: "x" };
     const others: Readonly<Record<string, readonly object[]>> = {
       messages: [
@@ -575,15 +528,10 @@ describe("what cannot be answered", () => {
     };
     for (const [path, bodiesOf] of Object.entries(others))
       for (const body of bodiesOf) {
-        const response = await fetch(`${opened.variables["ANTHROPIC_BASE_URL_WRITER"]}/v1/${path}`, {
-          method: "POST",
-          body: JSON.stringify(body),
-        });
-        expect([body, response.status, await response.json()]).toEqual([
-          body,
-          400,
-          expect.objectContaining({ error: expect.objectContaining({ message: expect.any(String) }) }),
-        ]);
+        const url = `${opened.variables["ANTHROPIC_BASE_URL_WRITER"]}/v1/${path}`;
+        const response = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+        const { error } = (await response.json()) as { error: { message: string } };
+        expect([body, response.status, error.message]).toEqual([body, 400, expect.stringMatching(/./)]);
       }
     expect(opened.session.failing.aborted).toBe(false);
     await complete(opened, hello);

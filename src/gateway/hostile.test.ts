@@ -5,24 +5,23 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SampleRequest, SampledSequence } from "../engines/engine.ts";
+import type { SampleRequest } from "../engines/engine.ts";
 import { rootKey } from "../random.ts";
-import { fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { Gateway, type OpenSession } from "./gateway.ts";
+import { roleNamed, sampled } from "./testing/sampled.ts";
 
-const tokenizer = fixtureTokenizer("qwen3");
 const gateway = new Gateway();
 let opened: OpenSession;
 let port: number;
 
 beforeAll(async () => {
-  const sample = async ({ count }: SampleRequest): Promise<readonly SampledSequence[]> => {
-    const tokens = Int32Array.of(...tokenizer.encode("fine"), ...tokenizer.endTokens.slice(0, 1));
-    const logprobs = new Float32Array(tokens.length).fill(-1);
-    return Array.from({ length: count }, () => ({ tokens, logprobs, stopReason: "stop", policyVersion: 0 }));
+  const setting = {
+    roles: [roleNamed("solo", 20_000)],
+    sampling: { temperature: 1 },
+    sample: async (request: SampleRequest) => sampled(request, "fine"),
+    turns: 1e9,
+    key: rootKey(1),
   };
-  const role = { name: "solo", policy: "p", tokenizer, maxLength: 20_000, maxTokens: 400, stop: [] };
-  const setting = { roles: [role], sampling: { temperature: 1 }, sample, turns: 1e9, key: rootKey(1) };
   opened = await gateway.open(setting);
   port = Number(new URL(opened.address.url).port);
 });
@@ -142,32 +141,22 @@ function replaced(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
 const gone = Symbol("gone");
 const deep = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels)) as unknown;
 
+const plain = [null, true, 0, -1, 0.5, 1e308, -1e308, 2 ** 53, 1e21, "", "\ud800", "\0", {}, []];
+const objects: readonly object[] = [
+  { __proto__: null, type: "function" },
+  { toString: 1 },
+  { constructor: { prototype: [] } },
+];
+const schemas: readonly object[] = [
+  { $ref: "#" },
+  { type: "string", pattern: "(a+)+$" },
+  { type: "nonsense" },
+];
 const nonsense = fc.oneof(
   fc.constant(gone),
-  fc.constantFrom(
-    null,
-    true,
-    0,
-    -1,
-    0.5,
-    1e308,
-    -1e308,
-    2 ** 53,
-    1e21,
-    "",
-    "\ud800",
-    "\0",
-    "x".repeat(50_000),
-    {},
-    [],
-  ),
-  fc.constantFrom({ __proto__: null, type: "function" }, { toString: 1 }, { constructor: { prototype: [] } }),
-  fc.constantFrom(
-    { $ref: "#" },
-    { type: "string", pattern: "(a+)+$" },
-    { type: "nonsense" },
-    { allOf: [{ $ref: "#/x" }] },
-  ),
+  fc.constantFrom<unknown>(...plain, "x".repeat(50_000)),
+  fc.constantFrom<unknown>(...objects),
+  fc.constantFrom<unknown>(...schemas, { allOf: [{ $ref: "#/x" }] }),
   fc.constant("{" + '"a":{'.repeat(20)),
   fc.integer({ min: 400, max: 3000 }).map(deep),
   fc.jsonValue(),
@@ -175,7 +164,7 @@ const nonsense = fc.oneof(
 );
 
 describe.each(Object.entries(usual))("%s", (path, body) => {
-  it("200 requests with nonsense anywhere are answered with 200 or an error of the protocol", async () => {
+  it("80 requests with nonsense anywhere are answered with 200 or an error of the protocol", async () => {
     const places = placesIn(body);
     const changes = fc.array(fc.tuple(fc.constantFrom(...places), nonsense), { minLength: 1, maxLength: 3 });
     const statuses = new Map<number, number>();
@@ -192,9 +181,9 @@ describe.each(Object.entries(usual))("%s", (path, body) => {
       statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
       if (reply.status !== 200) expect(reply).toEqual({ status: 400, body: errorOf(path) });
     };
-    await fc.assert(fc.asyncProperty(changes, check), { numRuns: 200, seed: 7 });
+    await fc.assert(fc.asyncProperty(changes, check), { numRuns: 80, seed: 7 });
     expect(opened.session.failing.aborted).toBe(false);
-    expect(statuses.get(400)).toBeGreaterThan(100);
+    expect(statuses.get(400)).toBeGreaterThan(30);
   });
 
   const text = JSON.stringify(body);
@@ -216,13 +205,13 @@ describe.each(Object.entries(usual))("%s", (path, body) => {
     ["UTF-16", encoded("utf16le")],
     ["zeros", new Uint8Array(1000)],
     ["10,000 lists in each other", "[".repeat(10_000) + "]".repeat(10_000)],
-    ["5 million lists that do not end", "[".repeat(5_000_000)],
+    ["a million lists that do not end", "[".repeat(1_000_000)],
   ])("%s", async (_, sent) => {
     expect(await send(path, sent)).toEqual({ status: 400, body: errorOf(path) });
   });
 
-  it("100 MB", async () => {
-    expect(await send(path, Buffer.alloc(100 * 2 ** 20, 32))).toEqual({ status: 413, body: errorOf(path) });
+  it("more than 32 MiB", async () => {
+    expect(await send(path, Buffer.alloc(2 ** 25 + 1, 32))).toEqual({ status: 413, body: errorOf(path) });
   });
 
   it("twice the same key: the last one counts, as in JSON", async () => {

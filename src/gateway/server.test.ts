@@ -2,20 +2,16 @@
 import { request as httpRequest } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ServerEvent } from "../calls/activity.ts";
-import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
+import type { SampleRequest } from "../engines/engine.ts";
 import { ServiceError } from "../errors.ts";
 import { atEndOfFile } from "../test-end.ts";
-import { fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { roleServerLimits, serveRoles, type RoleServer, type RoleServerOptions } from "./server.ts";
-
-const tokenizer = fixtureTokenizer("qwen3");
-const role = { policy: "shared", tokenizer, maxLength: 1200, maxTokens: 300, stop: [] };
+import { roleNamed, sampled, tokenizer } from "./testing/sampled.ts";
 
 interface Served {
   readonly server: RoleServer;
@@ -31,10 +27,7 @@ async function serve(
   const requests: SampleRequest[] = [];
   const events: ServerEvent[] = [];
   const server = await serveRoles({
-    roles: [
-      { ...role, name: "writer", system: "You write." },
-      { ...role, name: "critic" },
-    ],
+    roles: [{ ...roleNamed("writer"), system: "You write." }, roleNamed("critic")],
     sampling: { temperature: 0, topP: 0.9 },
     sample: async (request) => {
       requests.push(request);
@@ -50,15 +43,6 @@ async function serve(
   });
   atEndOfFile(() => server.close());
   return { server, requests, events };
-}
-
-/** As many times as requested, with the end token. */
-function sampled({ count, maxTokens }: SampleRequest, text: string): readonly SampledSequence[] {
-  const whole = [...tokenizer.encode(text), ...tokenizer.endTokens.slice(0, 1)];
-  const tokens = Int32Array.from(whole.slice(0, maxTokens));
-  const stopReason = tokens.length < whole.length ? "length" : "stop";
-  const logprobs = Float32Array.from(tokens, (_, index) => -1 - index);
-  return Array.from({ length: count }, () => ({ tokens, logprobs, stopReason, policyVersion: 7 }));
 }
 
 const user = { role: "user", content: "hello" };
@@ -115,15 +99,8 @@ describe("sampling", () => {
     const body = { ...hello, temperature: 0.7, top_p: 0.5, top_k: 4, max_tokens: 9, stop: ["END"], n: 3 };
     const { choices, model, warnings } = await complete(served, body);
     expect([choices.length, model, warnings]).toEqual([3, "writer", undefined]);
-    expect(served.requests[0]).toMatchObject({
-      policy: "shared",
-      temperature: 0.7,
-      topP: 0.5,
-      topK: 4,
-      maxTokens: 9,
-      stopStrings: ["END"],
-      count: 3,
-    });
+    const options = { temperature: 0.7, topP: 0.5, topK: 4, maxTokens: 9, stopStrings: ["END"] };
+    expect(served.requests[0]).toMatchObject({ policy: "shared", ...options, count: 3 });
   });
 
   it("is that of the recipe's evaluations otherwise, in every protocol", async () => {
@@ -233,31 +210,23 @@ const call = (city: string): string =>
 const traveller = (prompt: string): string =>
   prompt.includes("rain in Oslo") ? "Oslo is wet." : `${call("Rome")}\n${call("Oslo")}`;
 
-describe("tools of the request are called, whole and as a stream", () => {
+// In the other protocols: clients.test.ts.
+it("tools of the request are called, whole and as a stream", async () => {
   const look = tool({
     description: "The weather of a city.",
     inputSchema: z.object({ city: z.string() }),
     execute: ({ city }) => `${city === "Oslo" ? "rain" : "sun"} in ${city}`,
   });
-
-  it.each([
-    ["chat completions", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).chat("writer")],
-    ["responses", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).responses("writer")],
-    ["messages", (baseURL: string) => createAnthropic({ baseURL, apiKey: "x" })("writer")],
-  ])("%s", async (_, client) => {
-    const served = await serve({ script: traveller });
-    const model = client(`${served.server.url}/v1`);
-    const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
-    const { text, steps } = await generateText(asked);
-    expect([text, steps[0]?.toolCalls.map(({ input }) => input)]).toEqual([
-      "Oslo is wet.",
-      [{ city: "Rome" }, { city: "Oslo" }],
-    ]);
-    const streamed = streamText(asked);
-    await streamed.consumeStream();
-    expect(await streamed.text).toBe("Oslo is wet.");
-    expect(served.requests).toHaveLength(4);
-  });
+  const served = await serve({ script: traveller });
+  const model = createOpenAI({ baseURL: `${served.server.url}/v1`, apiKey: "x" }).chat("writer");
+  const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
+  const { text, steps } = await generateText(asked);
+  expect(text).toBe("Oslo is wet.");
+  expect(steps[0]?.toolCalls.map(({ input }) => input)).toEqual([{ city: "Rome" }, { city: "Oslo" }]);
+  const streamed = streamText(asked);
+  await streamed.consumeStream();
+  expect(await streamed.text).toBe("Oslo is wet.");
+  expect(served.requests).toHaveLength(4);
 });
 
 describe("who is answered", () => {
@@ -274,24 +243,19 @@ describe("who is answered", () => {
     const anthropic = await post(served, { ...hello, model: "x", max_tokens: 1 }, { path: "messages" });
     expect(await anthropic.json()).toMatchObject({ type: "error", error: { type: "not_found_error" } });
     const models = async (path: string) => (await fetch(`${served.server.url}/v1/${path}`)).json();
-    expect(await models("models")).toMatchObject({
-      object: "list",
-      data: [
-        { id: "writer", object: "model", owned_by: "troupe", max_model_len: 1200 },
-        { id: "critic", object: "model" },
-      ],
-    });
+    const writer = { id: "writer", object: "model", owned_by: "troupe", max_model_len: 1200 };
+    const data = [writer, { id: "critic", object: "model" }];
+    expect(await models("models")).toMatchObject({ object: "list", data });
     expect(await models("models/critic")).toMatchObject({ id: "critic", created: expect.any(Number) });
     expect(await models("models/nobody")).toMatchObject({ error: { code: "model_not_found" } });
     expect((await fetch(`${served.server.url}/v1/chat/completions`)).status).toBe(405);
     expect((await post(served, hello, { path: "embeddings" })).status).toBe(404);
     expect((await post(served, hello, { path: "v1/chat/completions" })).status).toBe(200);
-    const atRole = (name: string) =>
-      fetch(`${served.server.url}/r/${name}/v1/chat/completions`, {
-        method: "POST",
-        body: JSON.stringify({ ...hello, model: "gpt-4o" }),
-      });
-    expect([(await atRole("critic")).status, (await atRole("critik")).status]).toEqual([200, 404]);
+    const body = JSON.stringify({ ...hello, model: "gpt-4o" });
+    for (const [name, status] of Object.entries({ critik: 404, critic: 200 })) {
+      const url = `${served.server.url}/r/${name}/v1/chat/completions`;
+      expect((await fetch(url, { method: "POST", body })).status).toBe(status);
+    }
     expect(tokenizer.decode(served.requests.at(-1)?.prompt ?? [])).not.toContain("You write.");
   });
 
@@ -341,17 +305,8 @@ describe("under pressure", () => {
   it("50 malformed requests: each is a 400 with a reason, and the next is answered", async () => {
     const served = await serve();
     const texts = ["", "{", "[]", "null", "7", '"x"', "\0", "{}", "[".repeat(5000), '{"model":1}'];
-    const messages = [
-      null,
-      7,
-      "x",
-      [],
-      {},
-      [null],
-      [{}],
-      [{ role: "user" }],
-      [{ role: "king", content: "" }],
-    ];
+    const [empty, king] = [[{ role: "user" }], [{ role: "king", content: "" }]];
+    const messages = [null, 7, "x", [], {}, [null], [{}], empty, king];
     const options: readonly Body[] = [
       ...[-1, 3, "1", {}].map((temperature) => ({ temperature })),
       ...[-0.1, 1.1, "1"].map((top_p) => ({ top_p })),
@@ -430,16 +385,10 @@ describe("under pressure", () => {
     const streamed = await (await post(served, { ...hello, stream: true })).text();
     expect(streamed).toMatch(/^event: error\ndata: \{"error":\{"message":"Sampling failed/);
     await served.server.close();
+    const counts = { requests: { writer: 2 }, rejected: { 500: 1 }, failed: 2, unfinished: 0 };
     expect(served.events).toMatchObject([
       { event: "failure", error: expect.stringContaining("10.0.0.7 is gone") },
-      {
-        event: "requests",
-        requests: { writer: 2 },
-        rejected: { 500: 1 },
-        failed: 2,
-        lastFailure: "host 10.0.0.7 is gone",
-        unfinished: 0,
-      },
+      { event: "requests", ...counts, lastFailure: "host 10.0.0.7 is gone" },
     ]);
   });
 

@@ -1,8 +1,12 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, it, test } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { makeDirectory, syncPath, writeDirectoryDurably, writeFileDurably, writing } from "./durable.ts";
+import { makeScratch, writeBeside } from "./scratch.ts";
 
 it("what cannot be flushed to the disk is an error that says what to do", async () => {
   const target = path.join(os.tmpdir(), "troupe-nowhere", "records.jsonl");
@@ -27,16 +31,15 @@ it.each([
 });
 
 it("a command that has nothing to resume says no more than to repeat it", async () => {
-  const root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-durable-"));
+  const root = temporaryFolder();
   await fs.writeFile(path.join(root, "taken"), "");
   await expect(makeDirectory(path.join(root, "taken"), "")).rejects.toThrow(
     /Choose another folder, then repeat the command\.$/,
   );
-  await fs.rm(root, { recursive: true });
 });
 
 it("a failed write leaves nothing behind that takes space", async () => {
-  const root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-durable-"));
+  const root = temporaryFolder();
   const filled = writeDirectoryDurably(path.join(root, "folder"), async (temporary) => {
     await fs.writeFile(path.join(temporary, "half"), "x");
     throw new Error("no more");
@@ -45,5 +48,64 @@ it("a failed write leaves nothing behind that takes space", async () => {
   await fs.mkdir(path.join(root, "taken"));
   await expect(writeFileDurably(path.join(root, "taken"), "x")).rejects.toMatchObject({ code: "bad_run" });
   expect(await fs.readdir(root)).toEqual(["taken"]);
-  await fs.rm(root, { recursive: true });
+});
+
+const folder = temporaryFolder();
+const at = (...parts: string[]): string => path.join(folder, ...parts);
+
+test("a folder goes with its work, also if that fails", async () => {
+  await expect(
+    (async () => {
+      await using scratch = await makeScratch(at("new", "parent"), "scratch-");
+      await fs.writeFile(path.join(scratch.directory, "file"), "");
+      throw new Error("failed");
+    })(),
+  ).rejects.toThrow("failed");
+  expect(await fs.readdir(at("new", "parent"))).toEqual([]);
+});
+
+const yes = (): void => {};
+const temporary = async () => (await fs.readdir(folder)).filter((name) => name.startsWith(".tmp-out-"));
+
+test("what a killed process left is removed, but not what a living one or somebody else has", async () => {
+  const module = path.join(import.meta.dirname, "scratch.ts");
+  const child = spawn(process.execPath, [
+    "--input-type=module",
+    "-e",
+    `const { writeBeside } = await import(${JSON.stringify(module)});
+     const { mkdir, writeFile } = await import("node:fs/promises");
+     await writeBeside(${JSON.stringify(at("out"))}, () => {}, async (place) => {
+       await mkdir(place);
+       await writeFile(place + "/half", "");
+       console.log("writing");
+       setInterval(() => {}, 1000);
+       await new Promise(() => {});
+     });`,
+  ]);
+  await once(child.stdout, "data");
+  await fs.mkdir(at(".tmp-out-mine"));
+  await writeBeside(at("out"), yes, (place) => fs.writeFile(place, "whole"));
+  expect(await temporary()).toHaveLength(2);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  await writeBeside(at("another"), yes, (place) => fs.writeFile(place, ""));
+  expect(await temporary()).toEqual([".tmp-out-mine"]);
+  expect(await fs.readFile(at("out"), "utf8")).toBe("whole");
+});
+
+const fill = (name: string) => async (place: string) => {
+  await fs.mkdir(place);
+  await fs.writeFile(path.join(place, name), "");
+};
+
+function no(): never {
+  throw new Error("no");
+}
+
+test("replaces a folder as a whole, unless the check says no", async () => {
+  await writeBeside(at("folder"), yes, fill("old"));
+  await expect(writeBeside(at("folder"), no, fill("new"))).rejects.toThrow("no");
+  expect(await fs.readdir(at("folder"))).toEqual(["old"]);
+  await writeBeside(at("folder"), yes, fill("new"));
+  expect(await fs.readdir(at("folder"))).toEqual(["new"]);
 });

@@ -1,20 +1,19 @@
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { EpisodeLog, type NewEpisode } from "./episode-log.ts";
 import { layoutOf, type RunLayout } from "./layout.ts";
 import { readEpisodeIndex, readEpisodeRecords } from "./read-episodes.ts";
 
 let directory = "";
 let layout: RunLayout;
-beforeEach(async () => {
-  directory = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-episodes-"));
+beforeEach(() => {
+  directory = temporaryFolder();
   layout = layoutOf(directory);
 });
-afterEach(() => fs.rm(directory, { recursive: true }));
 
 /** An episode with a prompt of its own and a shared one. */
 function episodeOf(step: number): NewEpisode {
@@ -117,21 +116,27 @@ describe("a run's episodes", () => {
   });
 });
 
+const damaged = (problem: string) => ({
+  code: "bad_run",
+  message: expect.stringContaining(problem) as string,
+});
+
 describe("a damaged run", () => {
-  it.each([
-    ["episodes.jsonl.gz", /episodes\.jsonl\.gz is damaged: .*, in bytes \d+ to \d+\. Restore the file/],
-    ["prompts.jsonl.gz", /prompts\.jsonl\.gz is damaged: .*, in bytes \d+ to \d+\. Restore the file/],
-  ])("with changed bytes in %s are reported with their position", async (name, message) => {
-    await logOf([1, 2]);
-    const file = path.join(layout.episodes, name);
-    const bytes = await fs.readFile(file);
-    bytes.fill(0, bytes.length - 20, bytes.length - 8);
-    await fs.writeFile(file, bytes);
-    await expect(readAll()).rejects.toMatchObject({
-      code: "bad_run",
-      message: expect.stringMatching(message),
-    });
-  });
+  it.each(["episodes", "prompts"])(
+    "with changed bytes in %s is reported with their position",
+    async (name) => {
+      await logOf([1, 2]);
+      const file = path.join(layout.episodes, `${name}.jsonl.gz`);
+      const bytes = await fs.readFile(file);
+      bytes.fill(0, bytes.length - 20, bytes.length - 8);
+      await fs.writeFile(file, bytes);
+      const problem = `${name}\\.jsonl\\.gz is damaged: .*, in bytes \\d+ to \\d+\\. Restore the file`;
+      await expect(readAll()).rejects.toMatchObject({
+        code: "bad_run",
+        message: expect.stringMatching(problem),
+      });
+    },
+  );
 
   it("with a prompt that continues itself are damaged", async () => {
     await logOf([]);
@@ -142,33 +147,20 @@ describe("a damaged run", () => {
     ]);
     const log = await EpisodeLog.open(layout, () => true);
     await log.append({ ...episodeOf(1), prompts });
-    await expect(readAll()).rejects.toMatchObject({
-      code: "bad_run",
-      message: expect.stringContaining("the prompt a continues itself"),
-    });
+    await expect(readAll()).rejects.toMatchObject(damaged("the prompt a continues itself"));
   });
 
   it("whose index needs more bytes than fit in memory report that they are missing", async () => {
     await logOf([1]);
     const [entry] = await readEpisodeIndex(directory);
-    await fs.writeFile(
-      layout.episodeIndex,
-      `${JSON.stringify({ ...entry, episode: [0, 2 ** 45] })}
-`,
-    );
-    await expect(readAll()).rejects.toMatchObject({
-      code: "bad_run",
-      message: expect.stringContaining("the file ends before"),
-    });
+    await fs.writeFile(layout.episodeIndex, `${JSON.stringify({ ...entry, episode: [0, 2 ** 45] })}\n`);
+    await expect(readAll()).rejects.toMatchObject(damaged("the file ends before"));
   });
 
   it("with fewer bytes than the index needs is not continued", async () => {
     await logOf([1, 2]);
     await fs.truncate(layout.episodeData, 40);
-    await expect(readAll()).rejects.toMatchObject({
-      code: "bad_run",
-      message: expect.stringContaining("the file ends before"),
-    });
+    await expect(readAll()).rejects.toMatchObject(damaged("the file ends before"));
     await expect(logOf([3])).rejects.toThrow(
       /episodes\.jsonl\.gz has 40 bytes, but the index of episodes needs \d+/,
     );

@@ -3,26 +3,24 @@ import { once } from "node:events";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { acquireLock, isLocked, namespace, startTime } from "./lock.ts";
 
 let directory = "";
-beforeEach(async () => {
-  directory = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-lock-"));
+beforeEach(() => {
+  directory = temporaryFolder();
 });
-afterEach(() => fs.rm(directory, { recursive: true }));
 
-/** A process that takes the lock and waits to be killed. */
-async function holder(): Promise<() => Promise<void>> {
-  const module = path.join(import.meta.dirname, "lock.ts");
-  const script = `import { acquireLock } from ${JSON.stringify(module)};
-    await acquireLock(${JSON.stringify(directory)}); console.log("held"); setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script]);
-  await once(child.stdout, "data");
-  return async () => {
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  };
+/** Of a process that takes the lock and waits to be killed. */
+const holding = () =>
+  `import { acquireLock } from ${JSON.stringify(path.join(import.meta.dirname, "lock.ts"))};
+  await acquireLock(${JSON.stringify(directory)}); console.log("held"); setInterval(() => {}, 1000);`;
+const asModule = ["--input-type=module-typescript", "-e"];
+
+async function killed(child: ReturnType<typeof spawn>): Promise<void> {
+  child.kill("SIGKILL");
+  await once(child, "exit");
 }
 
 test("a second holder is rejected with a message that names the first", async () => {
@@ -38,9 +36,10 @@ test("a second holder is rejected with a message that names the first", async ()
 });
 
 test("another process's lock holds while it lives and not after it was killed", async () => {
-  const kill = await holder();
+  const child = spawn(process.execPath, [...asModule, holding()]);
+  await once(child.stdout, "data");
   await expect(acquireLock(directory)).rejects.toMatchObject({ code: "in_use" });
-  await kill();
+  await killed(child);
   expect(await isLocked(directory)).toBe(false);
   await (await acquireLock(directory)).release();
 });
@@ -65,27 +64,19 @@ test("another machine's lock is respected, with the way out", async () => {
   await expect(acquireLock(directory)).rejects.toThrow(`delete ${file}`);
 });
 
-/** A process with process ids of its own, as in a container, that waits to be killed. */
-function inContainer(script: string): ReturnType<typeof spawn> {
-  const flags = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
-  return spawn("unshare", [...flags, process.execPath, "--input-type=module-typescript", "-e", script]);
-}
-
-const canIsolate =
-  spawnSync("unshare", ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "true"]).status === 0;
+/** A process has process ids of its own, as in a container. */
+const isolated = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const canIsolate = spawnSync("unshare", [...isolated, "true"]).status === 0;
 
 test.skipIf(!canIsolate)(
   "a container's lock is respected outside it, although the host is the same",
   async () => {
-    const module = path.join(import.meta.dirname, "lock.ts");
-    const child = inContainer(`import { acquireLock } from ${JSON.stringify(module)};
-    await acquireLock(${JSON.stringify(directory)}); console.log("held"); setInterval(() => {}, 1000);`);
-    await once(child.stdout as NodeJS.ReadableStream, "data");
+    const child = spawn("unshare", [...isolated, process.execPath, ...asModule, holding()]);
+    await once(child.stdout, "data");
     await expect(acquireLock(directory)).rejects.toThrow(
       /by process \d+ of another container: if it no longer/,
     );
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    await killed(child);
   },
 );
 
@@ -110,7 +101,7 @@ test("releasing a lock that cannot be removed does not hide the error before it"
 });
 
 test("of many concurrent attempts over a stale lock at most one succeeds, and a later one can", async () => {
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 10; round++) {
     await fs.writeFile(path.join(directory, "lock-1-abcd"), "{");
     const tries = await Promise.allSettled(Array.from({ length: 8 }, () => acquireLock(directory)));
     const won = tries.filter((attempt) => attempt.status === "fulfilled");

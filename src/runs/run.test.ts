@@ -1,7 +1,7 @@
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { checkpointOf, checkpointSteps, readCheckpoint } from "./checkpoints.ts";
 import type { NewEpisode } from "./episode-log.ts";
 import { layoutOf } from "./layout.ts";
@@ -23,11 +23,10 @@ import type { RunState } from "./checkpoint-state.ts";
 const recipe = "name: tiny\nseed: 1\n";
 let root = "";
 let directory = "";
-beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-run-"));
+beforeEach(() => {
+  root = temporaryFolder();
   directory = path.join(root, "tiny");
 });
-afterEach(() => fs.rm(root, { recursive: true }));
 
 const timing = (step: number): Timing => ({ schema_version: 1, step, what: "reinforcement", seconds: 0.5 });
 const metrics = (step: number): StepMetrics => ({
@@ -92,6 +91,22 @@ function checkpoint(run: Run, number: number, keep = 2): Promise<unknown> {
   });
 }
 
+/** The run is closed again. */
+async function opened(work: (run: Run) => Promise<unknown> = async () => {}): Promise<void> {
+  await using run = await openRun(directory, recipe);
+  await work(run);
+}
+
+/** Steps that were recorded, each with a checkpoint. */
+function saved(...steps: readonly number[]): Promise<void> {
+  return opened(async (run) => {
+    for (const step of steps) {
+      await recordStep(run, step);
+      await checkpoint(run, step);
+    }
+  });
+}
+
 test("a run resumes from its last checkpoint; later records are truncated", async () => {
   {
     await using run = await openRun(directory, recipe);
@@ -144,20 +159,14 @@ test("a change of engine is recorded, and returns the earlier engine", async () 
 });
 
 test("a run without recorded steps forgets its engine", async () => {
-  {
-    await using run = await openRun(directory, recipe);
-    await run.recordEngine(engineOf("1"));
-  }
+  await opened((run) => run.recordEngine(engineOf("1")));
   await using run = await openRun(directory, "name: tiny\nseed: 2\n");
   expect(await run.recordEngine(engineOf("2"))).toBeNull();
   expect(await readEngines(directory)).toMatchObject([engineOf("2")]);
 });
 
 test("without a checkpoint the run starts over", async () => {
-  {
-    await using run = await openRun(directory, recipe);
-    await recordStep(run, 1);
-  }
+  await opened((run) => recordStep(run, 1));
   await using run = await openRun(directory, recipe);
   expect(run.checkpoint).toBeNull();
   expect(await readMetrics(directory)).toEqual([]);
@@ -200,56 +209,42 @@ test("another recipe, a folder that is not a run, and a second writer are reject
   await expect(openRun(directory, recipe)).rejects.toThrow("is being written by process");
   await run.recordStep(metrics(1), timing(1), []);
   await run.close();
-  await expect(openRun(directory, "name: tiny\nseed: 2\n")).rejects.toThrow(
-    /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
-  );
-  const reworded = "name: tiny\ndescription: |-\n  better\n\n  words\nseed: 2\n";
-  await expect(openRun(directory, reworded)).rejects.toThrow(
-    /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
-  );
+  for (const words of ["", "description: |-\n  better\n\n  words\n"])
+    await expect(openRun(directory, `name: tiny\n${words}seed: 2\n`)).rejects.toThrow(
+      'recipe.yaml:2 has "seed: 1", now it is "seed: 2"',
+    );
   await fs.writeFile(path.join(root, "thesis.txt"), "");
   await expect(openRun(root, recipe)).rejects.toThrow(/contains .* but no recipe.yaml/);
   expect((await fs.readdir(root)).toSorted()).toEqual(["thesis.txt", "tiny"]);
 });
 
 test("a run resumes with a reworded recipe, and keeps its original one", async () => {
-  const run = await openRun(directory, recipe);
-  await run.recordStep(metrics(1), timing(1), []);
-  await run.close();
-  await using again = await openRun(
-    directory,
-    `description: better words\nexpected: { minutes: 3 }\n${recipe}`,
-  );
+  await opened((run) => run.recordStep(metrics(1), timing(1), []));
+  const reworded = `description: better words\nexpected: { minutes: 3 }\n${recipe}`;
+  await using again = await openRun(directory, reworded);
   expect(await fs.readFile(again.layout.recipe, "utf8")).toBe(recipe);
 });
 
 test("the folder of a run without recorded steps can be used by another recipe, without the models of the first", async () => {
-  const run = await openRun(directory, recipe);
-  await fs.mkdir(path.join(run.layout.models, "nano"), { recursive: true });
-  await run.close();
+  await opened((run) => fs.mkdir(path.join(run.layout.models, "nano"), { recursive: true }));
   const other = "name: tiny\nseed: 2\n";
   await using again = await openRun(directory, other);
   expect(await fs.readFile(again.layout.recipe, "utf8")).toBe(other);
   await expect(fs.stat(again.layout.models)).rejects.toThrow("ENOENT");
 });
 
-test("a file in the way of the folder is reported", async () => {
+test("a file in the way of the folder is reported, and a folder that cannot be created is not retried for ever", async () => {
   await fs.writeFile(directory, "");
   await expect(openRun(directory, recipe)).rejects.toMatchObject({
     code: "bad_run",
     message: expect.stringContaining("a file is in the way") as string,
   });
+  if (process.platform !== "linux") return;
+  await expect(openRun("/proc/troupe/runs/tiny", recipe)).rejects.toMatchObject({
+    code: "bad_run",
+    message: expect.stringContaining("Cannot write /proc/troupe: no folder can be created there") as string,
+  });
 });
-
-test.runIf(process.platform === "linux")(
-  "a folder that cannot be created is reported, not retried forever",
-  async () => {
-    await expect(openRun("/proc/troupe/runs/tiny", recipe)).rejects.toMatchObject({
-      code: "bad_run",
-      message: expect.stringContaining("Cannot write /proc/troupe: no folder can be created there") as string,
-    });
-  },
-);
 
 test("missing parent folders are created, also by two processes at once", async () => {
   const deep = path.join(directory, "a", "b");
@@ -276,11 +271,10 @@ test.runIf(process.platform === "linux")(
 );
 
 test("metrics that lost lines before a checkpoint are rejected", async () => {
-  {
-    await using run = await openRun(directory, recipe);
+  await opened(async (run) => {
     for (const number of [1, 2]) await recordStep(run, number);
     await checkpoint(run, 2);
-  }
+  });
   await fs.writeFile(path.join(directory, "metrics.jsonl"), "");
   await expect(openRun(directory, recipe)).rejects.toThrow(
     "has 0 steps but the newest checkpoint is of step 2",
@@ -291,11 +285,7 @@ test.each([
   ["state.json", "state.json is missing"],
   ["shared", "shared is missing"],
 ])("a checkpoint without %s is damaged", async (name, message) => {
-  {
-    await using run = await openRun(directory, recipe);
-    await recordStep(run, 1);
-    await checkpoint(run, 1);
-  }
+  await saved(1);
   const folder = path.join(directory, "checkpoints", "step-1");
   expect((await readCheckpoint(folder)).state).toMatchObject(state(1));
   await fs.rm(path.join(folder, name), { recursive: true });
@@ -305,38 +295,23 @@ test.each([
   });
 });
 
+const outside = { kind: "snapshot", location: "..", version: 1, directory: "../../.." };
+const reinforcement = { critics: {}, beginning: {}, sampledTokens: 1, tasks: 1 };
+
 test.each([
   ["without policies", { policies: {} }, "state.json was changed"],
   ["of another step", { step: 1 }, "state.json is of step 1"],
-  [
-    "with a path that leads out of it",
-    { policies: { shared: { kind: "snapshot", location: "..", version: 1, directory: "../../.." } } },
-    "state.json was changed",
-  ],
+  ["with a path that leads out of it", { policies: { shared: outside } }, "state.json was changed"],
   [
     "with a negative coefficient",
-    {
-      reinforcement: {
-        critics: {},
-        beginning: {},
-        klCoefficients: { shared: -1 },
-        sampledTokens: 1,
-        tasks: 1,
-      },
-    },
+    { reinforcement: { ...reinforcement, klCoefficients: { shared: -1 } } },
     "state.json was changed",
   ],
   ["with another stage", { stage: "warm-start" }, "state.json was changed"],
 ])(
   "a checkpoint whose state was edited, %s, is damaged; the one before it is offered",
   async (_, change, problem) => {
-    {
-      await using run = await openRun(directory, recipe);
-      for (const step of [1, 2]) {
-        await recordStep(run, step);
-        await checkpoint(run, step);
-      }
-    }
+    await saved(1, 2);
     const file = path.join(directory, "checkpoints", "step-2", "state.json");
     const written = JSON.parse(await fs.readFile(file, "utf8")) as object;
     await fs.writeFile(file, JSON.stringify({ ...written, ...change }));
@@ -345,7 +320,7 @@ test.each([
     );
     // Written differently, it says the same.
     await fs.writeFile(file, JSON.stringify(written));
-    await (await openRun(directory, recipe)).close();
+    await opened();
   },
 );
 
@@ -353,23 +328,14 @@ test.each([
   ["was changed", (file: string) => fs.writeFile(file, "9")],
   ["is missing", (file: string) => fs.rm(file)],
 ])("a checkpoint in which a file %s is damaged; the one before it is offered", async (what, damage) => {
-  {
-    await using run = await openRun(directory, recipe);
-    for (const step of [1, 2]) {
-      await recordStep(run, step);
-      await checkpoint(run, step);
-    }
-  }
+  await saved(1, 2);
   const folder = path.join(directory, "checkpoints", "step-2");
   await damage(path.join(folder, "shared.optimizer"));
   await expect(openRun(directory, recipe)).rejects.toThrow(
     `The checkpoint ${folder} is damaged: shared.optimizer ${what}. Remove that folder to resume from step-1.`,
   );
   await fs.rm(folder, { recursive: true });
-  {
-    await using run = await openRun(directory, recipe);
-    expect(run.checkpoint?.state.step).toBe(1);
-  }
+  await opened(async (run) => expect(run.checkpoint?.state.step).toBe(1));
   await damage(path.join(directory, "checkpoints", "step-1", "shared.optimizer"));
   await expect(openRun(directory, recipe)).rejects.toThrow(
     "There is no earlier one; remove the run's folder to start over.",
@@ -377,13 +343,7 @@ test.each([
 });
 
 test("of an older checkpoint that is damaged, only the folder is in the way", async () => {
-  {
-    await using run = await openRun(directory, recipe);
-    for (const step of [1, 2]) {
-      await recordStep(run, step);
-      await checkpoint(run, step);
-    }
-  }
+  await saved(1, 2);
   const { checkpoints } = layoutOf(directory);
   await fs.rm(path.join(checkpoints, "step-1", "shared.optimizer"));
   await expect(checkpointOf(checkpoints, 1)).rejects.toThrow(
@@ -421,10 +381,7 @@ test("steps that are repeated for want of a checkpoint are counted", async () =>
     await checkpoint(run, 3);
     await recordStep(run, 4);
   }
-  {
-    await using run = await openRun(directory, recipe);
-    expect(run.repeated).toBe(1);
-  }
+  await opened(async (run) => expect(run.repeated).toBe(1));
   await fs.rm(path.join(directory, "checkpoints"), { recursive: true });
   await using run = await openRun(directory, recipe);
   expect(run.repeated).toBe(3);
@@ -483,24 +440,21 @@ test("a record that Troupe did not write is named by file, line and field", asyn
 
 test("the timing of an evaluation that was not recorded is not kept, so that it is not there twice", async () => {
   const evaluated: Timing = { ...timing(0), what: "evaluation" };
-  const run = await openRun(directory, recipe);
-  await run.recordEvaluation(evaluation(0), evaluated);
-  await recordStep(run, 1);
-  await checkpoint(run, 1);
-  await run.recordEvaluation(evaluation(1), { ...evaluated, step: 1 });
-  await run.close();
+  const second = { ...evaluated, step: 1 };
+  await opened(async (run) => {
+    await run.recordEvaluation(evaluation(0), evaluated);
+    await recordStep(run, 1);
+    await checkpoint(run, 1);
+    await run.recordEvaluation(evaluation(1), second);
+  });
   // As if killed between the two writes of another team's evaluation.
-  await fs.appendFile(
-    path.join(directory, "timings.jsonl"),
-    `${JSON.stringify({ ...evaluated, step: 1 })}\n`,
-  );
-  const again = await openRun(directory, recipe);
+  await fs.appendFile(path.join(directory, "timings.jsonl"), `${JSON.stringify(second)}\n`);
+  await using again = await openRun(directory, recipe);
   expect((await again.timings()).map(({ step, what }) => [step, what])).toEqual([
     [0, "evaluation"],
     [1, "reinforcement"],
     [1, "evaluation"],
   ]);
-  await again.close();
 });
 
 test.each(["", "just text", "- a list"])("a run whose recipe.yaml says %j is damaged", async (text) => {
@@ -514,17 +468,10 @@ test.each(["", "just text", "- a list"])("a run whose recipe.yaml says %j is dam
 test.each(["checkpoints", "result.json", "metrics.jsonl", "recipe.yaml"])(
   "a run whose %s cannot be read is left as it is",
   async (name) => {
-    const run = await openRun(directory, recipe);
-    await recordStep(run, 1);
-    await checkpoint(run, 1);
-    await recordStep(run, 2);
-    await run.close();
-    const texts = () =>
-      Promise.all(
-        ["timings.jsonl", "episodes/index.jsonl"].map((one) =>
-          fs.readFile(path.join(directory, one), "utf8"),
-        ),
-      );
+    await saved(1);
+    await opened((run) => recordStep(run, 2));
+    const kept = ["timings.jsonl", "episodes/index.jsonl"].map((one) => path.join(directory, one));
+    const texts = () => Promise.all(kept.map((one) => fs.readFile(one, "utf8")));
     const before = await texts();
     const place = path.join(directory, name);
     await fs.rm(place, { recursive: true, force: true });

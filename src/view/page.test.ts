@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Change, ContinueRequest, Export } from "./api.ts";
+import type { Change, ContinueRequest, Export, RunPage } from "./api.ts";
 import { pageHtml } from "./bundle.ts";
 import { hasBrowser, openBrowser, withoutBrowser, withPage } from "./testing/browser.ts";
 import { episodeCount, hostile, hostileExport, runName } from "./testing/exported.ts";
@@ -27,6 +27,12 @@ function episodeAt(query: string): string {
   return `#/runs/${encodeURIComponent(runName)}/episode/${encodeURIComponent(`train/1/${hostile}`)}${query}`;
 }
 
+interface Violations {
+  readonly violations: readonly { id: string; nodes: { html: string }[] }[];
+}
+
+const wide = { viewport: { width: 1400, height: 850 } };
+
 describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
   let browser: Browser;
   let file: string;
@@ -46,7 +52,7 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
   }
 
   it.each(Object.keys(views) as (keyof typeof views)[])("hostile text is text: %s", async (view) => {
-    await withPage(browser, { viewport: { width: 1400, height: 850 } }, async (page) => {
+    await withPage(browser, wide, async (page) => {
       await show(page, view);
       // What the page itself has: the brand's icon is a link, and no view has a picture or a program.
       expect(
@@ -77,9 +83,9 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
           const tooWide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
           if (tooWide > 0) found.push(`${view}: ${tooWide} pixels too wide`);
           await page.evaluate(axe);
-          const { violations } = await page.evaluate<{
-            violations: { id: string; nodes: { html: string }[] }[];
-          }>("axe.run(document, { resultTypes: ['violations'] })");
+          const { violations } = await page.evaluate<Violations>(
+            "axe.run(document, { resultTypes: ['violations'] })",
+          );
           found.push(...violations.map(({ id, nodes }) => `${view}: ${id}: ${nodes[0]?.html.slice(0, 300)}`));
         }
         expect(found).toEqual([]);
@@ -88,7 +94,7 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
   );
 
   it("keys are enough: from the list of runs to a token, a sibling and the board", async () => {
-    await withPage(browser, { viewport: { width: 1400, height: 850 } }, async (page) => {
+    await withPage(browser, wide, async (page) => {
       await show(page, "runs");
       const press = async (...keys: string[]) => {
         for (const key of keys) await page.keyboard.press(key);
@@ -165,23 +171,19 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
   });
 
   it("the address has the view, and the theme stays", async () => {
-    await withPage(
-      browser,
-      { viewport: { width: 1400, height: 850 }, colorScheme: "light" },
-      async (page) => {
-        await show(page, "action");
-        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
-        const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-        const light = await background();
-        await page.keyboard.press("t");
-        await page.keyboard.press("t");
-        const dark = await background();
-        expect(dark).not.toBe(light);
-        await page.reload();
-        await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
-        expect(await background()).toBe(dark);
-      },
-    );
+    await withPage(browser, { ...wide, colorScheme: "light" }, async (page) => {
+      await show(page, "action");
+      await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
+      const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+      const light = await background();
+      await page.keyboard.press("t");
+      await page.keyboard.press("t");
+      const dark = await background();
+      expect(dark).not.toBe(light);
+      await page.reload();
+      await page.getByRole("region", { name: "Comparison with a sibling" }).waitFor();
+      expect(await background()).toBe(dark);
+    });
   });
 
   it("continuations stream in, and a run that trains is live", async () => {
@@ -235,6 +237,41 @@ describe.skipIf(!hasBrowser)(`in Chromium${withoutBrowser}`, () => {
     // An action never changes, unless something was missing, as of the second one.
     const actions = () => [0, 2].map((sample) => count(`action=%2Fscout%2F${sample}`));
     await expect.poll(actions, patient).toEqual([1, 2]);
+    await page.close();
+  });
+
+  it("asks again for an episode while its neighbours are not final", async () => {
+    const data = hostileExport();
+    const shown = Object.entries(data.episodes[runName] ?? {});
+    const unfinished = shown.map(([id, view]) => [id, { ...view, isExact: false }] as const);
+    const episodes = { [runName]: Object.fromEntries(unfinished) };
+    await using server = await servePage(() => ({ ...data, episodes }));
+    const page = await browser.newPage();
+    const path = ["runs", runName, "episode", shown[0]?.[0] ?? ""].map(encodeURIComponent).join("/");
+    await page.goto(`${server.url}/#/${path}`);
+    const count = () => server.asked.filter((each) => each.includes("/episode?")).length;
+    await expect.poll(count, { timeout: 30_000 }).toBeGreaterThan(2);
+    await page.close();
+  });
+
+  it("curves whose answer failed are shown once there is one", async () => {
+    const data = hostileExport();
+    let isBroken = false;
+    await using server = await servePage((path) => {
+      if (isBroken && path.includes("/curves")) throw new Error("the disk is full");
+      return data;
+    });
+    const page = await browser.newPage();
+    await page.goto(`${server.url}/#/runs/${encodeURIComponent(runName)}`);
+    await page.locator(".plots figure, .plots svg").first().waitFor();
+    const { index, step, state } = data.pages[runName] as RunPage;
+    isBroken = true;
+    server.send({ run: runName, step: step + 1, state, index });
+    await page.getByText("the disk is full").first().waitFor();
+    isBroken = false;
+    server.send({ run: runName, step: step + 2, state, index });
+    await page.locator(".plots svg").first().waitFor();
+    expect(await page.getByText("the disk is full").count()).toBe(0);
     await page.close();
   });
 });

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
 const example = fileURLToPath(new URL("../../../examples/translation", import.meta.url));
 
@@ -25,19 +25,19 @@ const forgetful = `export const forgetful = {
 const zero = `import { algorithmFrom } from "troupe";
 export default { options: { parse: (given) => given }, build: () => ({ ...algorithmFrom("grpo"), scale: () => 0 }) };`;
 
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-check-"));
-  await writeFile(join(cwd, "forgetful.js"), forgetful);
-  await writeFile(join(cwd, "zero.ts"), zero);
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const cwd = folderWith({ "forgetful.js": forgetful, "zero.ts": zero });
 
 const check = (...args: string[]) => runCommand(["check", ...args], { cwd });
 
 describe("troupe check", () => {
   it("passes valid environments and algorithms, included ones too", async () => {
-    const environment = await check(join(example, "translation.ts"), "language=french", "milliseconds=0");
+    const environment = await check(
+      join(example, "translation.ts"),
+      "language=french",
+      "milliseconds=0",
+      "--tasks",
+      "5",
+    );
     expect(environment).toMatchObject({ code: 0, stderr: "" });
     expect(environment.stdout).toMatch(/^✓ it loads and accepts its options\n(✓ .*\n)+\nall \d+ passed\n$/);
     const algorithm = await check(join(example, "median.ts"), "samples=4", "--json");
@@ -46,7 +46,7 @@ describe("troupe check", () => {
     expect(document.passed).toBe(true);
     expect(document.checks.map(({ name }) => name)).toContain("the scale is finite and positive");
     expect((await check("grpo")).code).toBe(0);
-    const atOnce = ["thin-ice", "--tasks", "5", "--phases", "[[red, blue]]"];
+    const atOnce = ["thin-ice", "--tasks", "2", "--phases", "[[red, blue]]"];
     expect((await check(...atOnce)).code).toBe(0);
   });
 
@@ -89,18 +89,15 @@ describe("troupe check", () => {
   });
 
   it.each([
-    [["nowhere.ts"], /there is no file .*nowhere\.ts/],
-    [["forgetful.js"], /has no default export; add `export: forgetful`/],
+    ["nowhere.ts", /there is no file .*nowhere\.ts/],
+    ["forgetful.js", /has no default export; add `export: forgetful`/],
     [
-      [join(example, "translation.ts"), "langauge=french"],
+      `${example}/translation.ts langauge=french`,
       /environment\.langauge: unknown key; did you mean `language`\?/,
     ],
-    [
-      [join(example, "median.ts"), "samples=1"],
-      /algorithm\.samples: expected a whole number, at least 2, found 1/,
-    ],
-  ])("%j cannot be checked, and the reason is printed", async (args, reason) => {
-    const { code, stdout } = await check(...args);
+    [`${example}/median.ts samples=1`, /algorithm\.samples: expected a whole number, at least 2, found 1/],
+  ])("%s cannot be checked, and the reason is printed", async (line, reason) => {
+    const { code, stdout } = await check(...line.split(" "));
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✗ it loads and accepts its options\n/);
     expect(stdout).toMatch(reason);

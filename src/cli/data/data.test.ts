@@ -1,16 +1,17 @@
-/** `troupe data` as a process, with a hub in this one. */
+/** `troupe data`, with a hub in this process. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startHub } from "../../data/testing/hub-server.ts";
 import { humanEvalRow, jsonLines } from "../../data/testing/rows.ts";
-import { runCommand, troupe, type CommandOptions, type Outcome } from "../testing/command.ts";
+import { runCommand, troupe, wordsIn, type CommandOptions } from "../testing/command.ts";
+import type { Outcome, Words } from "../testing/command.ts";
+import { untilDownloaded } from "../testing/downloads.ts";
+import { folderWith } from "../testing/folder.ts";
 
-const cwd = mkdtempSync(path.join(tmpdir(), "troupe-data-command-"));
+const cwd = folderWith();
 const rows = Array.from({ length: 6 }, (_, number) => humanEvalRow(number));
 const broken = { ...rows[2]!, canonical_solution: "    return value\n" };
 const good = jsonLines([rows[0]!, rows[1]!, { ...rows[3]!, entry_point: 5 }, broken]);
@@ -24,10 +25,7 @@ const hub = await startHub({
   "OpenMLRL/CoopHumanEval": { files: { "test.jsonl": { contents: large } } },
   "owner/gated": { files: { "test.jsonl": { contents: good } }, token: "hf_secret" },
 });
-afterAll(async () => {
-  await hub.close();
-  await rm(cwd, { recursive: true, force: true });
-});
+afterAll(() => hub.close());
 
 let caches = 0;
 let cache = "";
@@ -38,45 +36,31 @@ beforeEach(() => {
 });
 
 function data(
-  args: readonly string[],
+  args: Words,
   options: Partial<CommandOptions> = {},
   start: typeof troupe = runCommand,
 ): Promise<Outcome> {
   const env = { HF_ENDPOINT: hub.url, TROUPE_CACHE: cache, ...options.env };
-  return start(["data", ...args], { cwd, ...options, env });
+  return start(["data", ...wordsIn(args)], { cwd, ...options, env });
 }
 
-/** Resolves when this many bytes of a file are on disk. */
-async function untilDownloaded(bytes: number): Promise<void> {
-  const folder = path.join(cache, "data", "downloads");
-  for (;;) {
-    const names = await readdir(folder, { recursive: true }).catch(() => []);
-    const found = names.find((name) => path.basename(name) === "content");
-    const size = found === undefined ? 0 : (await stat(path.join(folder, found)).catch(() => null))?.size;
-    if ((size ?? 0) >= bytes) return;
-    await setTimeout(20);
-  }
-}
-
-describe("list", () => {
-  it("lists the registered sets and which are in the cache, without network access", async () => {
-    const { code, stdout, stderr } = await data(["list"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^humaneval +openai_humaneval +mit +test 164 +no$/m);
-    expect(stdout).toMatch(/^ +release_v1 +test 400 +no$/m);
-    expect(stdout).toContain(`cache: ${cache}`);
-    expect(hub.seen).toEqual([]);
-    await data(["download", "humaneval"]);
-    const sets = JSON.parse((await data(["list", "--json"])).stdout) as { name: string; configs: object[] }[];
-    expect(sets.find(({ name }) => name === "humaneval")?.configs).toEqual([
-      { config: "openai_humaneval", splits: { test: 164 }, downloaded: true },
-    ]);
-  });
+it("list lists the registered sets and which are in the cache, without network access", async () => {
+  const { code, stdout, stderr } = await data("list");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/^humaneval +openai_humaneval +mit +test 164 +no$/m);
+  expect(stdout).toMatch(/^ +release_v1 +test 400 +no$/m);
+  expect(stdout).toContain(`cache: ${cache}`);
+  expect(hub.seen).toEqual([]);
+  await data("download humaneval");
+  const sets = JSON.parse((await data("list --json")).stdout) as { name: string; configs: object[] }[];
+  expect(sets.find(({ name }) => name === "humaneval")?.configs).toEqual([
+    { config: "openai_humaneval", splits: { test: 164 }, downloaded: true },
+  ]);
 });
 
 describe("download", () => {
   it("fills the cache and counts rows", async () => {
-    const { code, stdout } = await data(["download", "humaneval"]);
+    const { code, stdout } = await data("download humaneval");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^openai\/openai_humaneval at aaaaaaaaaaaa, openai_humaneval, in /);
     expect(stdout).toContain("  test  1 MB  4 rows, 1 of them malformed and skipped\n");
@@ -89,15 +73,14 @@ describe("download", () => {
       if (request.origin !== "storage") return false;
       response.writeHead(200, { "content-length": large.length });
       response.write(large.subarray(0, half));
-      return true;
     });
-    const interruptAfter = untilDownloaded(half);
-    const interrupted = await data(["download", "coophumaneval"], { interruptAfter }, troupe);
+    const interruptAfter = untilDownloaded(cache, half);
+    const interrupted = await data("download coophumaneval", { interruptAfter }, troupe);
     expect(interrupted).toMatchObject({ code: 130, stdout: "" });
     expect(interrupted.stderr).toContain("stopping; the same command resumes the download");
     hub.seen.length = 0;
     hub.faults.length = 0;
-    expect((await data(["download", "coophumaneval"])).code).toBe(0);
+    expect((await data("download coophumaneval")).code).toBe(0);
     expect(hub.seen.find(({ origin }) => origin === "storage")?.range).toBe(`bytes=${half}-`);
   });
 
@@ -122,7 +105,7 @@ describe("download", () => {
 
 describe("show", () => {
   it("describes a registered set without a network", async () => {
-    const { code, stdout } = await data(["show", "mbpp"], { env: { HF_HUB_OFFLINE: "1" } });
+    const { code, stdout } = await data("show mbpp", { env: { HF_HUB_OFFLINE: "1" } });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^licence +cc-by-4\.0$/m);
     expect(stdout).toMatch(/^sanitized +test +257$/m);
@@ -159,7 +142,7 @@ describe("show", () => {
 
 describe("verify", () => {
   it("lists malformed rows and solutions that fail, and sets the exit code", async () => {
-    const { code, stdout, stderr } = await data(["verify", "humaneval"]);
+    const { code, stdout, stderr } = await data("verify humaneval");
     expect({ code, stderr: stderr.replace(/^test\.jsonl .*\n/, "") }).toEqual({ code: 1, stderr: "" });
     expect(stdout).toContain(
       "test: 4 rows, expected 164, 3 problems, 1 malformed, 2 solutions pass, 1 fail, 0 problems have none\n",
@@ -187,12 +170,12 @@ describe("verify", () => {
   });
 
   it("finds changes of the cache", async () => {
-    await data(["download", "coophumaneval"]);
+    await data("download coophumaneval");
     const [name = ""] = readdirSync(path.join(cache, "data", "blobs"));
     const file = path.join(cache, "data", "blobs", name);
     const bytes = readFileSync(file);
     await writeFile(file, bytes.with(9, bytes[9]! ^ 1));
-    const { code, stdout } = await data(["verify", "coophumaneval", "--no-run", "--json"]);
+    const { code, stdout } = await data("verify coophumaneval --no-run --json");
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ splits: [{ split: "test", damagedFiles: [file] }] });
   });
@@ -200,45 +183,39 @@ describe("verify", () => {
 
 describe("mistakes", () => {
   it.each([
-    [["show", "humanevil"], /there is no data set humanevil; did you mean `humaneval`\?/],
-    [["show", "humaneval", "test[5]"], /test\[5\] is not a slice; expected a split or a part of one/],
-    [["show", "humaneval", "tset"], /has no split tset; did you mean `test`\?/],
-    [["show", "humaneval", "test", "--revision", "../x"], /expected a branch, a tag or a commit/],
-    [["download", "humaneval", "train"], /has no split train; it has test/],
-    [["show", "./missing.jsonl", "test", "--form", "humaneval"], /there is no file .*missing\.jsonl/],
-    [["verify", "./x.jsonl", "--config", "y"], /--config and --revision are for the hub's data sets/],
-    [["show", "missing.jsonl", "test", "--form", "humaneval"], /there is no file .*missing\.jsonl/],
+    ["show humanevil", /there is no data set humanevil; did you mean `humaneval`\?/],
+    ["show humaneval test[5]", /test\[5\] is not a slice; expected a split or a part of one/],
+    ["show humaneval tset", /has no split tset; did you mean `test`\?/],
+    ["show humaneval test --revision ../x", /expected a branch, a tag or a commit/],
+    ["download humaneval train", /has no split train; it has test/],
+    ["show ./missing.jsonl test --form humaneval", /there is no file .*missing\.jsonl/],
+    ["verify ./x.jsonl --config y", /--config and --revision are for the hub's data sets/],
+    ["show missing.jsonl test --form humaneval", /there is no file .*missing\.jsonl/],
+    ["show ./x.jsonl --field promt=text", /--field promt: unknown key; did you mean `prompt`\?; the keys/],
+    ["show ./x.jsonl --field prompt=text", /--field tests is missing: tests=NAME; the keys are id, prompt,/],
     [
-      ["show", "./x.jsonl", "--field", "promt=text"],
-      /--field promt: unknown key; did you mean `prompt`\?; the keys/,
-    ],
-    [
-      ["show", "./x.jsonl", "--field", "prompt=text"],
-      /--field tests is missing: tests=NAME; the keys are id, prompt,/,
-    ],
-    [
-      ["show", "./x.jsonl", "--field", "prompt=a", "--field", "tests=b", "--field", "testKind=assert"],
+      "show ./x.jsonl --field prompt=a --field tests=b --field testKind=assert",
       /--field testKind: expected one of python-check, asserts, stdin, calls; the keys/,
     ],
-    [["dowload", "humaneval"], /unknown command 'dowload'/],
-  ])("%j", async (args, problem) => {
-    const { code, stderr } = await data(args);
+    ["dowload humaneval", /unknown command 'dowload'/],
+  ])("%s", async (line, problem) => {
+    const { code, stderr } = await data(line);
     expect(code).toBeGreaterThan(0);
     expect(stderr).toMatch(problem);
     expect(stderr).not.toContain("This is a bug");
   });
 
   it("rejects an invalid endpoint or token", async () => {
-    expect((await data(["list"], { env: { HF_ENDPOINT: "http://user:pass@host" } })).stderr).toBe(
+    expect((await data("list", { env: { HF_ENDPOINT: "http://user:pass@host" } })).stderr).toBe(
       "error: HF_ENDPOINT: expected a URL without user name or password, such as https://huggingface.co\n",
     );
-    const token = await data(["list"], { env: { HF_TOKEN: "hf_a\nb" } });
+    const token = await data("list", { env: { HF_TOKEN: "hf_a\nb" } });
     expect(token.stderr).toMatch(/^error: HF_TOKEN: expected a token/);
     expect(token.stderr).not.toContain("hf_a");
   });
 
   it("says without a network what to fetch, from where, and where to put it", async () => {
-    const { code, stderr } = await data(["download", "mbpp"], { env: { HF_HUB_OFFLINE: "1" } });
+    const { code, stderr } = await data("download mbpp", { env: { HF_HUB_OFFLINE: "1" } });
     expect(code).toBe(1);
     expect(stderr).toContain(
       "fetch  full/train-00000-of-00001.parquet, full/validation-00000-of-00001.parquet",

@@ -1,34 +1,21 @@
 /** `troupe replay` and `troupe rescore` as a user runs them, on a run of a few seconds. */
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Outcome } from "../testing/command.ts";
-import { runCommand } from "../testing/command.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { jsonLines, type Outcome, runCommand } from "../testing/command.ts";
+import { folderWith, scoutRecipe } from "../testing/folder.ts";
 
-const recipe = `name: tiny
-environment: { name: plan-path, size: 3 }
-team:
-  roles: { scout: { policy: scout, prompt: "" }, planner: { policy: planner, prompt: "", memory: conversation } }
-  phases: [[scout], [planner]]
-  turns: 2
-policies: { scout: { model: { preset: nano } }, planner: { model: { preset: nano } } }
-algorithm: { name: at-grpo, samples: 2 }
-warmStart: { steps: 5, demonstrationsPerStep: 8, learningRate: 0.003 }
-train: { steps: 2, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 }
-evaluation: { tasks: 5 }
-record: { training: { perStep: all } }
-engine: { threads: 1 }
-`;
+const train = { steps: 2, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 };
+const warmStart = { steps: 5, demonstrationsPerStep: 8, learningRate: 0.003 };
+const record = { training: { perStep: "all" } };
+const cwd = folderWith({
+  "tiny.yaml": scoutRecipe("tiny", { train, warmStart, record, evaluation: { tasks: 5 } }),
+});
 
-let cwd: string;
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-kept-"));
-  await writeFile(join(cwd, "tiny.yaml"), recipe);
-  const { code, stderr } = await runCommand(["train", "tiny.yaml"], { cwd });
+  const { code, stderr } = await runCommand("train tiny.yaml", { cwd });
   if (code !== 0) throw new Error(stderr);
-}, 60_000);
-afterAll(() => rm(cwd, { recursive: true }));
+});
 
 const run = (...args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd });
 
@@ -80,12 +67,9 @@ interface Line {
 }
 
 async function lines(...args: readonly string[]): Promise<Line[]> {
-  const { code, stdout, stderr } = await run("rescore", "tiny", "--json", ...args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line);
+  const rescored = await run("rescore", "tiny", "--json", ...args);
+  expect(rescored).toMatchObject({ code: 0, stderr: "" });
+  return jsonLines(rescored);
 }
 
 describe("troupe rescore", () => {

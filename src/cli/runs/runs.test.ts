@@ -1,22 +1,21 @@
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { appendSteps, startRun } from "../../logging/testing/run-folder.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { runCommand } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
 let root = "";
 const folder = (name: string) => path.join(root, "runs", name);
 beforeEach(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-runs-"));
+  root = folderWith();
   for (const name of ["one", "two"]) {
     await fs.mkdir(folder(name), { recursive: true });
     await startRun(folder(name));
   }
   await appendSteps(folder("one"), 1, 3, 0.5);
 });
-afterEach(() => fs.rm(root, { recursive: true }));
 
 const runs = (...args: string[]) => runCommand(["runs", ...args], { cwd: root });
 
@@ -72,8 +71,7 @@ describe("runs plot", () => {
   });
 });
 
-const inTerminal = (columns: number) =>
-  runCommand(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
+const inTerminal = (columns: number) => runCommand("runs", { cwd: root, env: { COLUMNS: String(columns) } });
 
 it("shows the algorithm in 80 columns, and cuts long names before", async () => {
   const long = "a-name-that-says-what-differs-from-all-others-1";

@@ -1,28 +1,21 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Outcome, Surroundings } from "../testing/command.ts";
-import { runCommand } from "../testing/command.ts";
+import { describe, expect, it } from "vitest";
+import { jsonLines, runCommand } from "../testing/command.ts";
+import type { Outcome, Surroundings, Words } from "../testing/command.ts";
+import { folderWith } from "../testing/folder.ts";
 
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-score-"));
-});
-afterAll(() => rm(cwd, { recursive: true }));
+const cwd = folderWith();
 
-function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
+function run(args: Words, options: Partial<Surroundings> = {}): Promise<Outcome> {
   return runCommand(args, { cwd, ...options });
 }
 
-function objects(stdout: string): Record<string, unknown>[] {
-  const lines = stdout.split("\n").filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
+type Printed = Record<string, unknown>;
 
 // The solution is 1234 3412 2143 4321.
 const puzzle = { size: 4, clues: "1....4...14...2.", solution: "1234341221434321" };
@@ -36,29 +29,28 @@ function call(name: string, given: object): string {
   return `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`;
 }
 
+const acting = (planner: object) => ({ actions: [{ planner }] });
+
 describe("troupe score", () => {
   it("prints rewards and outcome of each line in order, and an error in place of an invalid line", async () => {
-    const lines = [
-      JSON.stringify({ task: puzzle, actions: [{ planner: `#### ${solution}` }], id: "mine" }),
-      "{",
-      JSON.stringify({ task: puzzle, actions: [{ writer: "" }] }),
-      "",
-      JSON.stringify({
-        task: puzzle,
-        actions: [{ proposer: "b1=3", planner: "b1=2 a1=2" }, { planner: "" }],
-      }),
-      JSON.stringify({ task: { size: 4 }, actions: [] }),
-      JSON.stringify({ actions: [] }),
-      JSON.stringify({ task: puzzle, actions: [{ planner: 4 }] }),
-      JSON.stringify({ task: -1, actions: [] }),
-      JSON.stringify({ task: 0, split: "test", actions: [] }),
-      JSON.stringify({ task: puzzle, actions: [{ planner: { text: solution, truncated: true } }] }),
+    const objectsOf = [
+      { task: puzzle, actions: [{ planner: `#### ${solution}` }], id: "mine" },
+      { task: puzzle, actions: [{ writer: "" }] },
+      { task: puzzle, actions: [{ proposer: "b1=3", planner: "b1=2 a1=2" }, { planner: "" }] },
+      { task: { size: 4 }, actions: [] },
+      { actions: [] },
+      { task: puzzle, actions: [{ planner: 4 }] },
+      { task: -1, actions: [] },
+      { task: 0, split: "test", actions: [] },
+      { task: puzzle, actions: [{ planner: { text: solution, truncated: true } }] },
     ];
+    const [first, second, ...others] = objectsOf.map((line) => JSON.stringify(line));
+    const lines = [first, "{", second, "", ...others];
     await writeFile(join(cwd, "actions.jsonl"), lines.join("\n"));
-    const { code, stdout, stderr } = await run(["score", "sudoku", "actions.jsonl"]);
+    const { code, stdout, stderr } = await run("score sudoku actions.jsonl");
     expect(code).toBe(1);
     expect(stderr).toBe("3 of 10 lines scored, 2 of them successful (66.7 %); 7 could not be\n");
-    const results = objects(stdout);
+    const results = jsonLines<Printed>({ stdout });
     expect(results).toHaveLength(10);
     expect(results[0]).toEqual(solved);
     expect(results[3]).toMatchObject({
@@ -71,18 +63,15 @@ describe("troupe score", () => {
     expect(results[9]).toEqual(solved);
     expect(results.flatMap(({ error, line }) => (error === undefined ? [] : [[line, error]]))).toEqual([
       [2, expect.stringMatching(/^line 2: not JSON: /)],
-      [
-        3,
-        "line 3: action 1 names the seat writer, which sudoku does not have; the seats are proposer, planner",
-      ],
+      [3, expect.stringMatching(/^line 3: action 1 names the seat writer, .* are proposer, planner$/)],
       [6, "line 6: task.clues: missing; expected text"],
       [
         7,
-        "line 7: task: missing; expected a task as `troupe tasks RECIPE` prints it, or its index in the split",
+        expect.stringMatching(/^line 7: task: missing; expected a task as `troupe tasks RECIPE` prints it/),
       ],
       [
         8,
-        "line 8: actions.0.planner: expected text or a mapping with the keys text, thinking, calls, truncated, found 4",
+        expect.stringMatching(/^line 8: actions\.0\.planner: expected text or a mapping with .*, found 4$/),
       ],
       [9, "line 9: task: a number is an index in the split, from 0"],
       [10, "line 10: sudoku has no split test; its splits are train, validation, heldOut"],
@@ -90,15 +79,9 @@ describe("troupe score", () => {
   });
 
   it.each([
-    [{ actions: [{ planner: { txt: "b1=2" } }] }, "actions.0.planner: expected text or a mapping"],
-    [
-      { actions: [{ planner: { text: "", calls: [{}] } }] },
-      "actions.0.planner.calls.0.name: missing; expected text",
-    ],
-    [
-      { actions: [{ planner: { text: "", cals: [] } }] },
-      "actions.0.planner.cals: unknown key; did you mean `calls`?",
-    ],
+    [acting({ txt: "b1=2" }), "actions.0.planner: expected text or a mapping"],
+    [acting({ text: "", calls: [{}] }), "actions.0.planner.calls.0.name: missing; expected text"],
+    [acting({ text: "", cals: [] }), "actions.0.planner.cals: unknown key; did you mean `calls`?"],
     [{ actions: "b1=2" }, 'actions: expected a list, each item a mapping from names, found "b1=2"'],
     [{ actions: [], split: 1 }, "split: expected text, found 1"],
     [{ actions: [], task: { ...puzzle, size: 5 } }, "task.size: expected one of 4, 6, 9, found 5"],
@@ -109,8 +92,11 @@ describe("troupe score", () => {
     [[], "expected a mapping with the keys task, split, index, actions, found an empty list"],
   ])("says in plain words what is wrong with %j", async (line, problem) => {
     const given = Array.isArray(line) ? line : { task: puzzle, ...line };
-    const { stdout } = await run(["score", "sudoku", "-", "--json"], { input: JSON.stringify(given) });
-    expect(objects(stdout)[0]).toHaveProperty("error", expect.stringContaining(`line 1: ${problem}`));
+    const { stdout } = await run("score sudoku - --json", { input: JSON.stringify(given) });
+    expect(jsonLines<Printed>({ stdout })[0]).toHaveProperty(
+      "error",
+      expect.stringContaining(`line 1: ${problem}`),
+    );
   });
 
   it("accepts a recipe's environment, with overrides", async () => {
@@ -120,9 +106,9 @@ describe("troupe score", () => {
     // A single scout moves the agent with its route.
     const changes = ["environment.scoutWalks=true", "team.roles.planner=null", "team.phases=[[scout]]"];
     const alone = await run(["score", "plan-path", "-", ...changes, "evaluation.compare={}"], { input });
-    expect(objects(alone.stdout)[0]).toHaveProperty("outcome.success", true);
-    const usual = await run(["score", "scaling/k-2", "-"], { input });
-    expect(objects(usual.stdout)[0]).toHaveProperty("outcome.success", false);
+    expect(jsonLines<Printed>(alone)[0]).toHaveProperty("outcome.success", true);
+    const usual = await run("score scaling/k-2 -", { input });
+    expect(jsonLines<Printed>(usual)[0]).toHaveProperty("outcome.success", false);
   });
 
   it("lets the tools of a recipe's roles answer calls, and rewards the replies", async () => {
@@ -147,7 +133,7 @@ describe("troupe score", () => {
       [begin, search, begin],
     ].map((actions) => JSON.stringify({ task: 0, actions }));
     const { stdout } = await run(["score", recipe, "-", "--json", ...changes], { input: lines.join("\n") });
-    const results = objects(stdout);
+    const results = jsonLines<Printed>({ stdout });
     expect(results[0]).toMatchObject({
       rewards: [{ decomposer: null }, { searcher: null }, { searcher: { team: 1 } }],
       outcome: { success: true },
@@ -162,18 +148,16 @@ describe("troupe score", () => {
   });
 
   it("checks its arguments before it reads anything", async () => {
-    const input = "";
-    const unknown = await run(["score", "soduku", "-"], { input });
-    expect(unknown).toMatchObject({ code: 2, stdout: "" });
-    expect(unknown.stderr).toContain("did you mean `sudoku`");
-    const missing = await run(["score", "sudoku", "nowhere.jsonl"]);
-    expect(missing).toMatchObject({ code: 2, stdout: "" });
-    expect(missing.stderr).toContain("cannot read nowhere.jsonl: ENOENT");
-    const swapped = await run(["score", "nowhere.jsonl", "sudoku"]);
-    expect(swapped).toMatchObject({ code: 2, stdout: "" });
-    expect(swapped.stderr).toMatch(/then the file: `.* score sudoku nowhere\.jsonl`/);
-    const folder = await run(["score", "sudoku", "."]);
-    expect(folder).toMatchObject({ code: 2, stderr: "error: cannot read .: it is a folder\n" });
+    for (const [args, problem] of [
+      [["soduku", "-"], "did you mean `sudoku`"],
+      [["sudoku", "nowhere.jsonl"], "cannot read nowhere.jsonl: ENOENT"],
+      [["nowhere.jsonl", "sudoku"], /then the file: `.* score sudoku nowhere\.jsonl`/],
+      [["sudoku", "."], "error: cannot read .: it is a folder\n"],
+    ] as const) {
+      const { code, stdout, stderr } = await run(["score", ...args], { input: "" });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(problem);
+    }
   });
 
   it("ignores thinking", async () => {
@@ -186,13 +170,13 @@ describe("troupe score", () => {
     const input = texts
       .map((text) => JSON.stringify({ task: puzzle, actions: [{ planner: text }] }))
       .join("\n");
-    const { stdout } = await run(["score", "sudoku", "-", "--json"], { input });
-    const scores = objects(stdout).map(({ outcome }) => (outcome as { score: number }).score);
+    const { stdout } = await run("score sudoku - --json", { input });
+    const scores = jsonLines<Printed>({ stdout }).map(({ outcome }) => (outcome as { score: number }).score);
     expect(scores).toEqual([1 / 11, 0, 0, 1 / 11]);
   });
 
   it("keeps the order, and accepts empty input", async () => {
-    const inputs = Array.from({ length: 60 }, (_, index) => ({
+    const inputs = Array.from({ length: 20 }, (_, index) => ({
       task: index % 7,
       actions: [{ planner: "up" }],
     }));
@@ -202,8 +186,8 @@ describe("troupe score", () => {
     const many = await run([...args, "--jobs", "7"], { input });
     expect(one).toMatchObject({ code: 0, stderr: "" });
     expect(many.stdout).toBe(one.stdout);
-    expect(objects(one.stdout)).toHaveLength(60);
-    expect(await run(["score", "plan-path", "-"], { input: "\n\n" })).toEqual({
+    expect(jsonLines<Printed>(one)).toHaveLength(20);
+    expect(await run("score plan-path -", { input: "\n\n" })).toEqual({
       code: 0,
       stdout: "",
       stderr: "0 of 0 lines scored\n",
@@ -216,7 +200,10 @@ describe("troupe score", () => {
     for (const action of [solution, "b1=2"]) {
       child.stdin.write(`${JSON.stringify({ task: puzzle, actions: [{ planner: action }] })}\n`);
       const { value } = await answers.next();
-      expect(objects(String(value))[0]).toHaveProperty("outcome.success", action === solution);
+      expect(jsonLines<object>({ stdout: String(value) })[0]).toHaveProperty(
+        "outcome.success",
+        action === solution,
+      );
     }
     child.stdin.end();
     expect((await once(child, "close"))[0]).toBe(0);
@@ -224,7 +211,7 @@ describe("troupe score", () => {
 
   it("ends without an error when its reader closes", async () => {
     const line = `${JSON.stringify({ task: puzzle, actions: [{ planner: "b1=2" }] })}\n`;
-    await writeFile(join(cwd, "long.jsonl"), line.repeat(20_000));
+    await writeFile(join(cwd, "long.jsonl"), line.repeat(5_000));
     const child = spawn(process.execPath, [program, "score", "sudoku", "long.jsonl"], { cwd });
     await once(child.stdout, "data");
     child.stdout.destroy();
@@ -267,17 +254,17 @@ export default {
 describe("an environment of a module", () => {
   it("prints and scores tasks of a slow environment that sometimes fails", async () => {
     await writeFile(join(cwd, "sums.mjs"), sums);
-    const tasks = await run(["tasks", "sums.mjs"]);
-    expect(objects(tasks.stdout)).toEqual(
+    const tasks = await run("tasks sums.mjs");
+    expect(jsonLines<Printed>(tasks)).toEqual(
       [7, 5, 9].map((task, place) => ({ task, split: "heldOut", index: [0, 1, 3][place] })),
     );
     expect(tasks.stderr).toBe("heldOut has 3 distinct tasks\n");
-    const answered = objects(tasks.stdout).map((line) => ({ ...line, actions: [{ pupil: "10" }] }));
+    const answered = jsonLines<Printed>(tasks).map((line) => ({ ...line, actions: [{ pupil: "10" }] }));
     const byIndex = [0, 1, 2, 3, 4].map((task) => ({ task, actions: [{ pupil: "14" }] }));
     const input = [...answered, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
-    const scored = await run(["score", "./sums.mjs", "-", "environment.slow=3"], { input });
+    const scored = await run("score ./sums.mjs - environment.slow=3", { input });
     expect(scored.code).toBe(1);
-    const results = objects(scored.stdout).map(
+    const results = jsonLines<Printed>(scored).map(
       ({ outcome, error }) => error ?? (outcome as { score: number }).score,
     );
     const broken = 'sums threw "Error: nine is broken" (sums.mjs:15:29) on this task or these actions';
@@ -286,10 +273,10 @@ describe("an environment of a module", () => {
   });
 
   it("accepts overrides of its own options only", async () => {
-    const stray = await run(["tasks", "sums.mjs", "train.steps=4"]);
+    const stray = await run("tasks sums.mjs train.steps=4");
     expect(stray).toMatchObject({ code: 2, stdout: "" });
     expect(stray.stderr).toContain("train: there is no recipe to override");
-    const missing = await run(["tasks", "sum.mjs"]);
+    const missing = await run("tasks sum.mjs");
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     expect(missing.stderr).toContain("did you mean sums.mjs?");
   });
@@ -297,35 +284,35 @@ describe("an environment of a module", () => {
 
 describe("troupe tasks", () => {
   it("prints the evaluation tasks, which score accepts by index and in full", async () => {
-    const { code, stdout, stderr } = await run(["tasks", "sudoku", "--split", "validation", "--count", "5"]);
+    const { code, stdout, stderr } = await run("tasks sudoku --split validation --count 5");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const tasks = objects(stdout);
+    const tasks = jsonLines<Printed>({ stdout });
     expect(tasks.map(({ split, index }) => [split, index])).toEqual(
       [0, 1, 2, 3, 4].map((index) => ["validation", index]),
     );
-    const rest = await run(["tasks", "sudoku", "--split", "validation", "--count", "2", "--offset", "3"]);
-    expect(objects(rest.stdout)).toEqual(tasks.slice(3));
+    const rest = await run("tasks sudoku --split validation --count 2 --offset 3");
+    expect(jsonLines<Printed>(rest)).toEqual(tasks.slice(3));
     const solutions = tasks.map(({ task }) => (task as typeof puzzle).solution);
     const actions = (index: number): object[] => [{ planner: rowsOf(solutions[index] ?? "") }];
     const whole = tasks.map((line, index) => ({ ...line, actions: actions(index) }));
     const byIndex = tasks.map((_, index) => ({ task: index, split: "validation", actions: actions(index) }));
     const input = [...whole, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
-    const scored = await run(["score", "sudoku", "-"], { input });
+    const scored = await run("score sudoku -", { input });
     expect(scored.stderr).toBe("10 of 10 lines scored, 10 of them successful (100.0 %)\n");
-    expect(objects(scored.stdout)).toEqual(tasks.flatMap(() => [solved, solved]));
+    expect(jsonLines<Printed>(scored)).toEqual(tasks.flatMap(() => [solved, solved]));
   });
 
   it("omits repeated tasks, and reports the end of the split", async () => {
     const few = ["tasks", "eight-queens", "environment.size=6", "--count", "1000"];
     const { code, stdout, stderr } = await run(few);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "heldOut has 40 distinct tasks\n" });
-    const lines = objects(stdout);
+    const lines = jsonLines<Printed>({ stdout });
     expect(new Set(lines.map(({ task }) => JSON.stringify(task))).size).toBe(40);
     // They keep the numbers of their draws.
     expect(Number(lines.at(-1)?.["index"])).toBeGreaterThan(39);
     expect(await run([...few, "--offset", "40"])).toEqual({ code: 0, stdout: "", stderr });
     expect(await run([...few, "--offset", "40", "--json"])).toEqual({ code: 0, stdout: "", stderr: "" });
-    const unknown = await run(["tasks", "sudoku", "--split", "test"]);
+    const unknown = await run("tasks sudoku --split test");
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
     expect(unknown.stderr).toContain("sudoku has no split test; its splits are train, validation, heldOut");
   });

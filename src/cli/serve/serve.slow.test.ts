@@ -1,42 +1,29 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { runCommand, troupe } from "../testing/command.ts";
+import { jsonLines, runCommand, troupe } from "../testing/command.ts";
 
-it("rejects a public address without keys, two models of one name, and what is no model", async () => {
-  const cwd = temporaryFolder();
-  await makeModel(cwd, "tiny");
-  const environment = { TROUPE_SERVE_KEYS: "" };
-  const open = await runCommand(["serve", "tiny", "--port", "0", "--host", "0.0.0.0"], {
-    cwd,
-    env: environment,
-  });
-  expect([open.code, open.stderr]).toEqual([2, expect.stringContaining("set keys, or use 127.0.0.1")]);
-  const twice = await runCommand(["serve", "tiny", "./tiny", "--port", "0"], { cwd });
-  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("Two models are called tiny")]);
-  const none = await runCommand(["serve", "tokenizer", "--port", "0"], { cwd });
-  expect(none.code).toBe(1);
-  const far = await runCommand(["serve", "tiny", "--port", "99999"], { cwd });
-  expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("a whole number from 0 to 65535")]);
-});
+const cwd = temporaryFolder();
+beforeAll(() => makeModel(cwd, "tiny"));
 
-it("rejects an empty file of keys, and says that the official SDK sends only some keys", async () => {
-  const cwd = temporaryFolder();
-  await makeModel(cwd, "tiny");
-  const serve = ["serve", "tiny", "--port", "0", "--keys", "keys"];
-  writeFileSync(path.join(cwd, "keys"), " \n\n");
-  const empty = await runCommand(serve, { cwd });
-  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("file of keys keys has none")]);
-  writeFileSync(path.join(cwd, "keys"), "tml-one\ntwo\n");
-  const started = await troupe(serve, { cwd, watch: endOnceReady });
-  expect(started.stdout).toContain("1 of 2 keys do not begin with tml-");
+it.each([
+  ["tiny --host 0.0.0.0", 2, "set keys, or use 127.0.0.1"],
+  ["tiny ./tiny", 2, "Two models are called tiny"],
+  ["tokenizer", 1, ""],
+  ["tiny --port 99999", 2, "a whole number from 0 to 65535"],
+  ["tiny --keys empty", 2, "file of keys empty has none"],
+  // Node's own `recursive` would try again for ever, and ignore signals.
+  ["tiny --folder /proc/none", 1, "Cannot write /proc/none: no folder can be created there."],
+])("rejects %s", async (line, expected, problem) => {
+  writeFileSync(path.join(cwd, "empty"), " \n\n");
+  const env = { TROUPE_SERVE_KEYS: "" };
+  const { code, stderr } = await runCommand(["serve", "--port", "0", ...line.split(" ")], { cwd, env });
+  expect([code, stderr]).toEqual([expected, expect.stringContaining(problem)]);
 });
 
 it("says where it listens, what it serves, and how to connect; as JSON with --json; hardly with --quiet", async () => {
-  const cwd = temporaryFolder();
-  await makeModel(cwd, "tiny");
   const start = (...more: string[]) =>
     troupe(["serve", "tiny", "--port", "0", ...more], { cwd, watch: endOnceReady });
   const { code, stdout } = await start();
@@ -47,12 +34,15 @@ it("says where it listens, what it serves, and how to connect; as JSON with --js
     `\nimport tinker\nclient = tinker.ServiceClient(base_url="${url}", api_key="tml-local")\n` +
       `model = client.create_lora_training_client(base_model="tiny", rank=8).result()\n`,
   );
-  const quiet = await start("--quiet");
-  expect(quiet.stdout.trim().split("\n")).toEqual([expect.stringContaining(" serves tiny with the local")]);
+  writeFileSync(path.join(cwd, "keys"), "tml-one\ntwo\n");
+  const quiet = await start("--quiet", "--keys", "keys");
+  expect(quiet.stdout.trim().split("\n")).toEqual([
+    expect.stringContaining(" serves tiny with the local"),
+    expect.stringContaining("1 of 2 keys do not begin with tml-"),
+  ]);
   const events = await start("--json");
   expect(events).toMatchObject({ code: 0, stderr: "" });
-  const lines = events.stdout.trim().split("\n");
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+  expect(jsonLines(events)).toMatchObject([
     { event: "listening", models: ["tiny"], keys: 0, folder: "served" },
     { event: "stopping", models: 0, unfinished: 0 },
   ]);
@@ -65,8 +55,6 @@ it.skipIf(!hasSdk)(
   "the lines for Python that it prints work when they are pasted",
   { timeout: 120_000 },
   async () => {
-    const cwd = temporaryFolder();
-    await makeModel(cwd, "tiny");
     let answer = "";
     const paste = (output: string, interrupt: () => void): void => {
       const lines = /^import tinker\n.*\n.*\.result\(\)\n/m.exec(output)?.[0];
@@ -80,7 +68,7 @@ it.skipIf(!hasSdk)(
         .trim();
       interrupt();
     };
-    await troupe(["serve", "tiny", "--port", "0"], { cwd, watch: paste });
+    await troupe("serve tiny --port 0", { cwd, watch: paste });
     expect(answer).toBe("tiny");
   },
 );
@@ -88,16 +76,3 @@ it.skipIf(!hasSdk)(
 function endOnceReady(output: string, interrupt: () => void): void {
   if (/serves|listening/.test(output)) interrupt();
 }
-
-/** Node's own `recursive` would try again for ever, and ignore signals. */
-it("rejects a folder that cannot be created", async () => {
-  const cwd = temporaryFolder();
-  await makeModel(cwd, "tiny");
-  const { code, stderr } = await runCommand(["serve", "tiny", "--port", "0", "--folder", "/proc/none"], {
-    cwd,
-  });
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringContaining("Cannot write /proc/none: no folder can be created there."),
-  ]);
-});

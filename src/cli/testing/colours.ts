@@ -1,3 +1,5 @@
+import { plannerRecipe } from "./folder.ts";
+
 /** A module with an environment of one seat, without a reward of its own, for judges. */
 export const coloursModule = `
 const colours = ["red", "green", "blue"];
@@ -26,3 +28,14 @@ export default {
   }),
 };
 `;
+
+/** Three steps of one role on it. */
+export function coloursRecipe(changes: object): string {
+  return plannerRecipe("colours", {
+    environment: { module: "./colours.ts" },
+    team: { roles: { speaker: { policy: "shared" } }, turns: 1, phases: [["speaker"]] },
+    train: { steps: 3, tasksPerStep: 4, learningRate: 0.003 },
+    record: { training: { perStep: "all" } },
+    ...changes,
+  });
+}

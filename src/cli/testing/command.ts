@@ -13,6 +13,13 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
 
+/** The words after `troupe`, in one text or, where one of them has a space, apart. */
+export type Words = string | readonly string[];
+
+export function wordsIn(words: Words): readonly string[] {
+  return typeof words === "string" ? words.split(" ") : words;
+}
+
 export interface Outcome {
   readonly code: number | null;
   readonly stdout: string;
@@ -32,11 +39,17 @@ export interface CommandOptions extends Surroundings {
   readonly interruptAfter?: Promise<unknown>;
 }
 
+/** What it printed, a value in each line. */
+export function jsonLines<Value>({ stdout }: Pick<Outcome, "stdout">): Value[] {
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line) as Value);
+}
+
 /** The last command in this process: folder, environment and outputs belong to one at a time. */
 let previous: Promise<unknown> = Promise.resolve();
 
-export function runCommand(args: readonly string[], surroundings: Surroundings): Promise<Outcome> {
-  const outcome = previous.then(() => runHere(args, surroundings));
+export function runCommand(args: Words, surroundings: Surroundings): Promise<Outcome> {
+  const outcome = previous.then(() => runHere(wordsIn(args), surroundings));
   previous = outcome.catch(() => {});
   return outcome;
 }
@@ -80,10 +93,13 @@ function inFolder(folder: string): Disposable {
   return { [Symbol.dispose]: () => process.chdir(before) };
 }
 
-export function troupe(args: readonly string[], options: CommandOptions): Promise<Outcome> {
+export function troupe(args: Words, options: CommandOptions): Promise<Outcome> {
   const { cwd, env = {}, input = "", watch, interruptAfter } = options;
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...ownEnvironment(), ...env } });
+    const child = spawn(process.execPath, [program, ...wordsIn(args)], {
+      cwd,
+      env: { ...ownEnvironment(), ...env },
+    });
     let [stdout, stderr, isInterrupted] = ["", "", false];
     const interrupt = (): void => {
       if (!isInterrupted) child.kill("SIGINT");

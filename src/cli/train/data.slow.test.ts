@@ -1,10 +1,8 @@
 /** `troupe train` with a data set that is not in the cache, as a process, with a hub in this one. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync } from "node:fs";
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startHub } from "../../data/testing/hub-server.ts";
 import { humanEvalRow, jsonLines } from "../../data/testing/rows.ts";
@@ -12,8 +10,10 @@ import { initModel } from "../../models/init.ts";
 import { presets } from "../../models/presets.ts";
 import { likeQwen3, writeLargeTokenizer } from "../../text/testing/large-tokenizer.ts";
 import { runCommand, troupe, type CommandOptions, type Outcome } from "../testing/command.ts";
+import { untilDownloaded } from "../testing/downloads.ts";
+import { folderWith } from "../testing/folder.ts";
 
-const cwd = mkdtempSync(path.join(tmpdir(), "troupe-train-data-"));
+const cwd = folderWith();
 const cache = path.join(cwd, "cache");
 const rows = Array.from({ length: 6 }, (_, number) => humanEvalRow(number));
 const padding = Buffer.from(`{"padding":"${randomBytes(300_000).toString("hex")}"}\n`);
@@ -45,10 +45,7 @@ beforeAll(async () => {
   await initModel({ directory: path.join(cwd, "model"), preset, tokenizer, seed: 1 });
   await writeFile(path.join(cwd, "small.yaml"), recipe);
 });
-afterAll(async () => {
-  await hub.close();
-  await rm(cwd, { recursive: true, force: true });
-});
+afterAll(() => hub.close());
 
 function train(
   args: readonly string[],
@@ -57,16 +54,6 @@ function train(
 ): Promise<Outcome> {
   const env = { HF_ENDPOINT: hub.url, TROUPE_CACHE: cache, ...options.env };
   return start(["train", "small.yaml", ...args], { cwd, ...options, env });
-}
-
-async function untilDownloaded(bytes: number): Promise<void> {
-  for (;;) {
-    const names = await readdir(cache, { recursive: true }).catch(() => []);
-    const partial = names.find((name) => path.basename(name) === "content");
-    const found = partial === undefined ? null : await stat(path.join(cache, partial)).catch(() => null);
-    if ((found?.size ?? 0) >= bytes) return;
-    await setTimeout(20);
-  }
 }
 
 it("says offline what to fetch, and where to put it", async () => {
@@ -93,9 +80,8 @@ it("Ctrl-C during the download says that it resumes, and it does, with a line of
     if (request.origin !== "storage") return false;
     response.writeHead(200, { "content-length": contents.length });
     response.write(contents.subarray(0, half));
-    return true;
   });
-  const interrupted = await train([], { interruptAfter: untilDownloaded(half) }, troupe);
+  const interrupted = await train([], { interruptAfter: untilDownloaded(cache, half) }, troupe);
   expect(interrupted).toMatchObject({
     code: 130,
     stdout: "",
@@ -116,7 +102,7 @@ it("Ctrl-C during the download says that it resumes, and it does, with a line of
   );
   const json = JSON.parse((await train(["--dry-run", "--json"])).stdout) as { data: object };
   expect(json.data).toMatchObject({ heldOut: { slices: "test[:2]", problems: 2, malformed: 0, failing: 0 } });
-}, 120_000);
+});
 
 it("a run that lacks a key ends at its start, and leaves no folder", async () => {
   const expert = ["environment.feedback=expert_edits", "environment.expert={provider: deepseek, model: m}"];

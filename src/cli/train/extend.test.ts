@@ -1,29 +1,17 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { recipeSchema } from "../../recipes/schema.ts";
 import { resultSchema } from "../../runs/records.ts";
 import { runCommand } from "../testing/command.ts";
+import { folderWith, plannerRecipe } from "../testing/folder.ts";
 import { scheduleNote } from "./run-name.ts";
 
-const recipe = `name: small
-environment: { name: plan-path, size: 3 }
-team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2 }
-train: { steps: 2, tasksPerStep: 2, learningRate: 0.001, schedule: constant }
-evaluation: { tasks: 3 }
-checkpoint: { every: 1 }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-extend-"));
-  await writeFile(join(cwd, "small.yaml"), recipe);
+const settings = { steps: 2, tasksPerStep: 2, learningRate: 0.001, schedule: "constant" };
+const cwd = folderWith({
+  "small.yaml": plannerRecipe("small", { train: settings, checkpoint: { every: 1 } }),
+  "warm.yaml": "name: warm\nextends: small.yaml\ntrain: { steps: 6, warmupSteps: 3 }\n",
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 const train = (...args: readonly string[]) => runCommand(["train", "small.yaml", ...args], { cwd });
 const rejected = async (...args: readonly string[]) => (await train(...args, "--extend")).stderr;
@@ -56,10 +44,6 @@ it("only the number of steps may change, and it must grow", async () => {
 });
 
 it("a warm-up that few steps had shortened stays, unless the command gives one", async () => {
-  await writeFile(
-    join(cwd, "warm.yaml"),
-    `name: warm\nextends: small.yaml\ntrain: { steps: 6, warmupSteps: 3 }\n`,
-  );
   const warm = (...args: readonly string[]) => runCommand(["train", "warm.yaml", ...args], { cwd });
   expect(await warm("train.steps=2")).toMatchObject({ code: 0 });
   expect((await warm("train.steps=4")).stderr).toContain("or --extend to train this run further");
@@ -83,24 +67,18 @@ it("a warm-up that few steps had shortened stays, unless the command gives one",
   expect(await warm("train.steps=4", "--extend")).toMatchObject({ code: 0 });
 });
 
-it("a falling learning rate is stated before and after the extension", () => {
-  const { train: settings } = recipeSchema.pick({ train: true }).parse({
+it("a falling learning rate is stated before and after the extension, also of a run that was interrupted", () => {
+  const { train: falling } = recipeSchema.pick({ train: true }).parse({
     train: { steps: 20, tasksPerStep: 1, learningRate: 0.1, schedule: "linear" },
   });
   // By hand, down to a tenth: 0.1 × 0.1 in step 10 of 10, 0.1 (0.1 + 0.9 (1 − 10 / 19)) in step 11 of 20.
-  expect(scheduleNote(settings, 10, 10)).toBe(
+  expect(scheduleNote(falling, 10, 10)).toBe(
     "the linear schedule now spans 20 steps: the learning rate is 0.0526 in step 11 after 0.0100 in step 10, " +
       "so the result differs from that of a run started with 20 steps",
   );
-});
-
-it("of a run that was interrupted, the learning rate is stated from its last step", () => {
-  const { train: settings } = recipeSchema.pick({ train: true }).parse({
-    train: { steps: 20, tasksPerStep: 1, learningRate: 0.1, schedule: "linear" },
-  });
   // By hand: 0.1 (0.1 + 0.9 (1 − 3 / 9)) in step 4 of 10, 0.1 (0.1 + 0.9 (1 − 4 / 19)) in step 5 of 20.
-  expect(scheduleNote(settings, 10, 4)).toContain("is 0.0811 in step 5 after 0.0700 in step 4,");
-  expect(scheduleNote(settings, 10, 0)).toBe("none of them was done, so the run is one of that length");
+  expect(scheduleNote(falling, 10, 4)).toContain("is 0.0811 in step 5 after 0.0700 in step 4,");
+  expect(scheduleNote(falling, 10, 0)).toBe("none of them was done, so the run is one of that length");
 });
 
 it("with a lag the step after the end of a run is sampled from the latest weights, which is stated", async () => {

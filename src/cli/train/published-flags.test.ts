@@ -1,10 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Outcome, runCommand } from "../testing/command.ts";
-
-let cwd: string;
+import { folderWith } from "../testing/folder.ts";
 
 const rows = ["one", "two"].map((name) => ({
   task_id: `made/${name}`,
@@ -19,12 +15,10 @@ environment:
   splits: { train: "test[:1]", heldOut: "test[1:]" }
 `;
 
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-published-"));
-  await writeFile(join(cwd, "rows.jsonl"), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  await writeFile(join(cwd, "mine.yaml"), recipe);
+const cwd = folderWith({
+  "rows.jsonl": rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+  "mine.yaml": recipe,
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 function train(...more: string[]): Promise<Outcome> {
   return runCommand(["train", "mine.yaml", "--dry-run", ...more], { cwd });
@@ -56,6 +50,6 @@ it("a model that is missing is to be fetched into a folder of that name", async 
 });
 
 it("tasks, score and play accept --override too", async () => {
-  const { stderr } = await runCommand(["tasks", "mine.yaml", "--override", "magrpo.num_turn=2"], { cwd });
+  const { stderr } = await runCommand("tasks mine.yaml --override magrpo.num_turn=2", { cwd });
   expect(stderr).toContain("magrpo.num_turn: unknown key; did you mean `magrpo.num_turns`?");
 });

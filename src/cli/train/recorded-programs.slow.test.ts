@@ -1,40 +1,33 @@
 /** Commands on a run whose programs were recorded run none of them again: here, no sandbox could. */
-import { existsSync, mkdtempSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { works } from "../../environments/code/testing/sandbox.ts";
 import { readEvaluations } from "../../runs/read.ts";
-import { troupe, type Outcome } from "../testing/command.ts";
+import { runCommand, type Outcome } from "../testing/command.ts";
+import { folderWith, scoutRecipe } from "../testing/folder.ts";
 
-const recipe = `name: small
-environment: { name: list-programs }
-team:
-  roles: { helper: { policy: shared, prompt: "" }, main: { policy: shared, prompt: "" } }
-  phases: [[helper, main]]
-  turns: 1
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: magrpo, samples: 2 }
-warmStart: { steps: 60, demonstrationsPerStep: 32, learningRate: 0.01 }
-train: { steps: 1, tasksPerStep: 2, learningRate: 0.0001 }
-evaluation: { tasks: 4 }
-engine: { threads: 1 }
-`;
-
-const cwd = mkdtempSync(path.join(tmpdir(), "troupe-recorded-programs-"));
+const shared = { policy: "shared", prompt: "" };
+const recipe = scoutRecipe("small", {
+  environment: { name: "list-programs" },
+  team: { roles: { helper: shared, main: shared }, phases: [["helper", "main"]], turns: 1 },
+  algorithm: { name: "magrpo", samples: 2 },
+  warmStart: { steps: 60, demonstrationsPerStep: 32, learningRate: 0.01 },
+  train: { steps: 1, tasksPerStep: 2, learningRate: 0.0001 },
+  evaluation: { tasks: 4 },
+});
+const cwd = folderWith({ "small.yaml": recipe });
 const nothing = {
   TROUPE_SANDBOX: "sandboxfusion",
   TROUPE_SANDBOX_URL: "http://127.0.0.1:1",
   TROUPE_SANDBOX_UNISOLATED: "1",
 };
-const withoutSandbox = (args: readonly string[]): Promise<Outcome> => troupe(args, { cwd, env: nothing });
+const withoutSandbox = (args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd, env: nothing });
 
 beforeAll(async () => {
-  await writeFile(path.join(cwd, "small.yaml"), recipe);
-  if (works) await troupe(["train", "small.yaml"], { cwd });
+  if (works) await runCommand("train small.yaml", { cwd });
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 it("without a sandbox, a training whose actions are programs ends before its warm start", async () => {
   const { code, stdout, stderr } = await withoutSandbox(["train", "small.yaml", "--run", "none"]);

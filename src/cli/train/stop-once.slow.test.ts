@@ -1,14 +1,15 @@
-/** One SIGTERM in every phase of a training, in real processes: it ends by itself, and resumed it ends the same. */
+/** One SIGTERM in every phase of a training, in a real process: it ends by itself, and resumed it ends the same. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { recordsOf } from "../../train/testing/records-of.ts";
+import { runCommand } from "../testing/command.ts";
+import { folderWith, moduleRecipe } from "../testing/folder.ts";
 
 const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
 
@@ -49,42 +50,35 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify({ id, score: (reply.text.length % 5) / 4 }));
 }`;
 
-const recipe = `name: gated
-environment: { module: ./gated.mjs }
-team: { roles: { one: { policy: own, prompt: "", maxTokens: 4 } }, turns: 1 }
-policies: { own: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2, reward: rewards }
-judge: { name: command, run: [node, judge.mjs], fills: all }
-train: { steps: 3, tasksPerStep: 2, learningRate: 0.001 }
-evaluation: { tasks: 2, every: 2 }
-checkpoint: { every: 10 }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-gated-"));
-  const files = { "gate.mjs": gate, "gated.mjs": environment, "judge.mjs": judge, "gated.yaml": recipe };
-  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(cwd, name), text)));
+const recipe = moduleRecipe(
+  "gated",
+  { module: "./gated.mjs" },
+  {
+    algorithm: { name: "grpo", samples: 2, reward: "rewards" },
+    judge: { name: "command", run: ["node", "judge.mjs"], fills: "all" },
+    train: { steps: 3, tasksPerStep: 2, learningRate: 0.001 },
+    evaluation: { tasks: 2, every: 2 },
+    checkpoint: { every: 10 },
+  },
+);
+const cwd = folderWith({
+  "gate.mjs": gate,
+  "gated.mjs": environment,
+  "judge.mjs": judge,
+  "gated.yaml": recipe,
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
-interface Ended {
-  readonly code: number | null;
-  readonly said: string;
-}
+const train = (run: string) => ["train", "gated.yaml", "--run", run];
 
-/** @param stopped with a SIGTERM once it waits */
-async function training(run: string, stopped = false): Promise<Ended> {
-  const child = spawn(process.execPath, [program, "train", "gated.yaml", "--run", run], { cwd });
+/** In a process of its own, with a SIGTERM once it waits. */
+async function stopped(run: string): Promise<{ readonly code: number | null; readonly said: string }> {
+  const child = spawn(process.execPath, [program, ...train(run)], { cwd });
   const exited = once(child, "exit") as Promise<[number | null]>;
   let said = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (more: string) => (said += more));
-  if (stopped) {
-    while (!existsSync(join(cwd, "waiting")) && child.exitCode === null) await wait(20);
-    child.kill("SIGTERM");
-  }
+  while (!existsSync(join(cwd, "waiting")) && child.exitCode === null) await wait(20);
+  child.kill("SIGTERM");
   const [code] = await exited;
   return { code, said };
 }
@@ -93,14 +87,14 @@ describe.skipIf(process.platform === "win32")("one SIGTERM", { timeout: 120_000 
   it.each(["heldOut", "train", "start", "step", "judge"])(
     "ends a training that waits in `%s`, and a resumed one ends the same",
     async (phase) => {
-      if (!existsSync(join(cwd, "runs"))) await training("whole");
+      if (!existsSync(join(cwd, "runs"))) await runCommand(train("whole"), { cwd });
       await writeFile(join(cwd, "wait"), phase);
       await rm(join(cwd, "waiting"), { force: true });
-      const { code, said } = await training(phase, true);
+      const { code, said } = await stopped(phase);
       expect({ code, said }).toMatchObject({ code: 130 });
       expect(said).toMatch(/^SIGTERM: stopping and saving.*\n(.*\n)*stopped after no step/m);
       await rm(join(cwd, "wait"));
-      expect(await training(phase)).toMatchObject({ code: 0 });
+      expect(await runCommand(train(phase), { cwd })).toMatchObject({ code: 0 });
       expect(await recordsOf(join(cwd, "runs", phase))).toEqual(await recordsOf(join(cwd, "runs", "whole")));
     },
   );

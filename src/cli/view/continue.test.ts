@@ -1,41 +1,29 @@
 /** "Continue from here", on a run of a few seconds. */
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ContinueEvent, ContinueRequest } from "../../view/api.ts";
 import { ViewedRun } from "../../view/run.ts";
 import { runCommand } from "../testing/command.ts";
+import { folderWith, scoutRecipe } from "../testing/folder.ts";
 import { continueFrom } from "./continue.ts";
 
-const recipe = `name: tiny
-environment: { name: plan-path, size: 3 }
-team:
-  roles: { scout: { policy: shared, prompt: "" }, planner: { policy: shared, prompt: "", memory: conversation } }
-  phases: [[scout], [planner]]
-  turns: 2
-policies: { shared: { model: { preset: nano } } }
-algorithm: { name: at-grpo, samples: 2 }
-train: { steps: 2, tasksPerStep: 2, learningRate: 0.001, minibatches: 1 }
-evaluation: { tasks: 2 }
-checkpoint: { every: 1, keep: 5 }
-record: { training: { perStep: all } }
-engine: { threads: 1 }
-`;
-
-let cwd: string;
+const cwd = folderWith({
+  "tiny.yaml": scoutRecipe("tiny", {
+    warmStart: null,
+    train: { steps: 2, tasksPerStep: 2, learningRate: 0.001, minibatches: 1 },
+    evaluation: { tasks: 2 },
+    checkpoint: { every: 1, keep: 5 },
+    record: { training: { perStep: "all" } },
+  }),
+});
 let run: ViewedRun;
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "troupe-continued-"));
-  await writeFile(join(cwd, "tiny.yaml"), recipe);
-  const { code, stderr } = await runCommand(["train", "tiny.yaml"], { cwd });
+  const { code, stderr } = await runCommand("train tiny.yaml", { cwd });
   if (code !== 0) throw new Error(stderr);
   run = new ViewedRun("tiny", join(cwd, "runs", "tiny"));
-}, 60_000);
-afterAll(async () => {
-  await run.close();
-  await rm(cwd, { recursive: true });
 });
+afterAll(() => run.close());
 
 async function continued(request: Partial<ContinueRequest>): Promise<ContinueEvent[]> {
   const events: ContinueEvent[] = [];

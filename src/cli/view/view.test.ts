@@ -18,7 +18,7 @@ it("exports with exit code 0", { timeout: 120_000 }, async () => {
 
 it("says that a folder has no runs, and how it ends", { timeout: 120_000 }, async () => {
   const root = temporaryFolder();
-  const { stdout, stderr } = await troupe(["view", "--runs", "none"], {
+  const { stdout, stderr } = await troupe("view --runs none", {
     cwd: root,
     watch: (output, interrupt) => output.includes("Ctrl-C") && interrupt(),
   });

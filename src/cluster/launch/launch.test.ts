@@ -157,67 +157,52 @@ it("a RayJob has what KubeRay requires, and clients a Service", async () => {
   expect(metadata.name).toBe("cluster-qwen3-1-7b-skyrl");
   expect(spec.entrypoint).toContain("skyrl.tinker.api");
   execFileSync("bash", ["-n"], { input: spec.entrypoint });
-  const { template } = spec.rayClusterSpec.headGroupSpec;
-  const [container] = template.spec.containers;
-  expect(container?.image).toBe("image:1");
-  expect(container?.resources.limits["nvidia.com/gpu"]).toBe("1");
-  expect(template.spec.volumes.map(({ name }) => name)).toEqual(
-    container?.volumeMounts.map(({ name }) => name),
-  );
+  const head = spec.rayClusterSpec.headGroupSpec.template;
+  const [own] = head.spec.containers;
+  expect(own?.image).toBe("image:1");
+  expect(own?.resources.limits["nvidia.com/gpu"]).toBe("1");
+  expect(head.spec.volumes.map(({ name }) => name)).toEqual(own?.volumeMounts.map(({ name }) => name));
   expect(second?.toJS()).toMatchObject({ kind: "Service", spec: { ports: [{ port: 8000 }] } });
-  const { selector } = z
-    .object({ spec: z.object({ selector: z.record(z.string(), z.string()) }) })
-    .parse(second?.toJS()).spec;
-  expect(template.metadata.labels).toMatchObject(selector);
+  const service = z.object({ spec: z.object({ selector: texts }) }).parse(second?.toJS());
+  expect(head.metadata.labels).toMatchObject(service.spec.selector);
 });
 
 /** The fields of KubeRay's API (ray.io/v1) that are used; unknown ones are errors. */
-const named = z.object({ name: z.string() });
-const podTemplate = z.strictObject({
-  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
-  spec: z.strictObject({
-    containers: z.array(
-      z.strictObject({
-        name: z.string(),
-        image: z.string(),
-        ports: z.array(z.strictObject({ containerPort: z.int(), name: z.string() })).optional(),
-        resources: z.strictObject({
-          limits: z.record(z.string(), z.string()),
-          requests: z.record(z.string(), z.string()),
-        }),
-        volumeMounts: z.array(z.strictObject({ name: z.string(), mountPath: z.string() })),
-      }),
-    ),
-    volumes: z.array(named),
-  }),
+const [string, whole, strict] = [z.string(), z.int(), z.strictObject];
+const [named, texts] = [z.object({ name: string }), z.record(string, string)];
+const container = strict({
+  name: string,
+  image: string,
+  ports: z.array(strict({ containerPort: whole, name: string })).optional(),
+  resources: strict({ limits: texts, requests: texts }),
+  volumeMounts: z.array(strict({ name: string, mountPath: string })),
 });
-const rayJob = z.strictObject({
+const template = strict({
+  metadata: z.object({ labels: texts }),
+  spec: strict({ containers: z.array(container), volumes: z.array(named) }),
+});
+const workers = strict({
+  groupName: string,
+  replicas: whole,
+  minReplicas: whole,
+  maxReplicas: whole,
+  rayStartParams: texts,
+  template,
+});
+const rayClusterSpec = strict({
+  rayVersion: string,
+  headGroupSpec: strict({ rayStartParams: texts, template }),
+  workerGroupSpecs: z.array(workers).optional(),
+});
+const rayJob = strict({
   apiVersion: z.literal("ray.io/v1"),
   kind: z.literal("RayJob"),
   metadata: named,
-  spec: z.strictObject({
-    entrypoint: z.string(),
+  spec: strict({
+    entrypoint: string,
     shutdownAfterJobFinishes: z.boolean(),
-    ttlSecondsAfterFinished: z.int(),
-    rayClusterSpec: z.strictObject({
-      rayVersion: z.string(),
-      headGroupSpec: z.strictObject({
-        rayStartParams: z.record(z.string(), z.string()),
-        template: podTemplate,
-      }),
-      workerGroupSpecs: z
-        .array(
-          z.strictObject({
-            groupName: z.string(),
-            replicas: z.int(),
-            minReplicas: z.int(),
-            maxReplicas: z.int(),
-            rayStartParams: z.record(z.string(), z.string()),
-            template: podTemplate,
-          }),
-        )
-        .optional(),
-    }),
+    ttlSecondsAfterFinished: whole,
+    rayClusterSpec,
   }),
 });
 
@@ -234,8 +219,8 @@ it("a pod fetches SkyRL, and has its container", async () => {
   const fetched =
     /^bash -c "\[ -d \/opt\/SkyRL \] \|\| \{ git clone -q \S+ \/opt\/SkyRL && git .*checkout -q \w+; \};/;
   expect(spec.entrypoint).toMatch(fetched);
-  const [container] = spec.rayClusterSpec.headGroupSpec.template.spec.containers;
-  expect(container?.image).toMatch(/^novaskyai\/skyrl-train-ray-\S+$/);
+  const [own] = spec.rayClusterSpec.headGroupSpec.template.spec.containers;
+  expect(own?.image).toMatch(/^novaskyai\/skyrl-train-ray-\S+$/);
 });
 
 it("a Slurm job spans nodes", async () => {

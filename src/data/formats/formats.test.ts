@@ -4,11 +4,14 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { temporaryFolder } from "../testing/folder.ts";
+import { assert, bigInt, double, json, property } from "fast-check";
+import { temporaryFolder } from "../../models/test-model.ts";
 import { rowPortions } from "./parquet-rows.ts";
 import { readParquet } from "./parquet.ts";
 import { readRows } from "./read-rows.ts";
 import type { ReadRow } from "./row.ts";
+import { readVocabulary } from "../../text/vocabulary.ts";
+import { compactJson, parseExactJson, parseWithBigInts, stringifyBigInts } from "../exact-json.ts";
 
 const folder = temporaryFolder();
 
@@ -58,11 +61,6 @@ describe("JSON lines", () => {
       expect.stringMatching(/^no JSON: .*utf-8/) as string,
       { a: 2 },
     ]);
-  });
-
-  it("a damaged archive is an error", async () => {
-    const whole = gzipSync('{"a":1}\n'.repeat(1000));
-    await expect(readAll("c.jsonl.gz", whole.subarray(0, 30))).rejects.toThrow(/unexpected end of file/);
   });
 });
 
@@ -163,4 +161,70 @@ it("pointers of Git LFS and unknown kinds of files say what to do", async () => 
   await expect(readAll("train.csv", "a,b")).rejects.toThrow(
     /train\.csv: data files of this kind are not read; expected/,
   );
+});
+
+const whole = gzipSync(
+  Array.from({ length: 2000 }, (_, n) => JSON.stringify({ n, text: `${n * 7919}` })).join("\n"),
+);
+
+it.each([
+  ["cut.jsonl.gz", whole.subarray(0, whole.length >> 1)],
+  ["cut.json.gz", whole.subarray(0, whole.length >> 1)],
+  ["no-archive.jsonl.gz", Buffer.from('{"a": 1}\n')],
+  ["empty.jsonl.gz", Buffer.alloc(0)],
+  ["hole.jsonl.gz", Buffer.concat([whole, Buffer.alloc(512), whole])],
+  ["hole.json.gz", Buffer.concat([gzipSync('[{"a": 1}]'), Buffer.alloc(512)])],
+])("a damaged archive is named: %s", async (name, bytes) => {
+  const { location } = file(name, bytes);
+  const rows = all(readRows({ location, name }));
+  await expect(rows).rejects.toMatchObject({ code: "bad_data", message: expect.stringContaining(location) });
+});
+
+it("two entries with one id are rejected with both", () => {
+  const model = { vocab: { a: 0, b: 1, c: 1 } };
+  expect(() => readVocabulary({ model, added_tokens: [] })).toThrow('"b" and "c" have the same id, 1');
+});
+
+it.each([
+  ["rows.jsonl", '{"answer": 12345678901234567890123}\n'],
+  ["rows.json", '[{"answer": 12345678901234567890123}]'],
+])("a whole number of any length is read exactly: %s", async (name, text) => {
+  expect(await readAll(name, text)).toEqual([{ value: { answer: 12345678901234567890123n } }]);
+});
+
+it("numbers are written as they were read", () => {
+  const text = "[1.0,12345678901234567890,1e5,-0.0,0.1,1E-7,3]";
+  expect(compactJson(` ${text.replaceAll(",", " , ")} `)).toBe(text);
+});
+
+it("everything else is as in JSON.parse", () => {
+  assert(
+    property(json(), (text) => {
+      expect(JSON.parse(compactJson(text))).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+it("integers of any size and doubles survive", () => {
+  assert(
+    property(bigInt(), double({ noNaN: true, noDefaultInfinity: true }), (integer, number) => {
+      const text = `{"a":${integer},"b":${JSON.stringify(number)}}`;
+      expect(compactJson(text)).toBe(text);
+    }),
+  );
+});
+
+it("numbers that fit are numbers", () => {
+  expect(parseExactJson('{"a":[1,0.5,"x",null]}')).toEqual({ a: [1, 0.5, "x", null] });
+  expect(() => parseExactJson("[NaN]")).toThrow(SyntaxError);
+});
+
+it("whole numbers of rows keep their digits", () => {
+  const text = '{"answer":12345678901234567890123,"cases":[[9007199254740993,-9007199254740993,1.5]],"n":3}';
+  expect(parseWithBigInts(text)).toEqual({
+    answer: 12345678901234567890123n,
+    cases: [[9007199254740993n, -9007199254740993n, 1.5]],
+    n: 3,
+  });
+  expect(stringifyBigInts(parseWithBigInts(text))).toBe(text);
 });

@@ -7,7 +7,8 @@ import path from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { blobFile, type CacheLayout } from "../cache.ts";
-import { freshCache, temporaryFolder } from "../testing/folder.ts";
+import { temporaryFolder } from "../../models/test-model.ts";
+import { freshCache } from "../testing/folder.ts";
 import { commitOf, sendFile, sha256, startHub, testAccess, type Fault } from "../testing/hub-server.ts";
 import { downloadFile, type Transfer } from "./download.ts";
 import { listFiles } from "./listing.ts";
@@ -99,7 +100,7 @@ describe("a download", () => {
 
   it("gives up if tries bring nothing, and keeps what it has", async () => {
     onStorage(1, breakAfter(50_000));
-    onStorage(100, (_, response) => response.destroy() && true);
+    onStorage(100, (_, response) => response.destroy());
     await expect(download()).rejects.toThrow(/Cannot reach http:\/\/127\.0\.0\.1/);
     expect(await everythingKept()).toHaveLength(1);
     hub.faults.length = 0;
@@ -115,7 +116,6 @@ describe("a download", () => {
     onStorage(1, (_, response) => {
       response.writeHead(200, { "content-length": contents.length });
       response.write(contents.subarray(0, 100_000));
-      return true;
     });
     const progress = (): void => controller.abort();
     const cancelled = download(undefined, undefined, { signal: controller.signal, progress });
@@ -127,10 +127,7 @@ describe("a download", () => {
 
   it("starts over if the server does not resume", async () => {
     onStorage(1, breakAfter(50_000));
-    onStorage(100, (request, response) => {
-      sendFile(contents, { ...request, range: undefined }, response);
-      return true;
-    });
+    onStorage(100, (request, response) => sendFile(contents, { ...request, range: undefined }, response));
     expect(await download()).toEqual(contents);
   });
 
@@ -138,10 +135,9 @@ describe("a download", () => {
     "starts over if the server resumes at another position: %j",
     async (range) => {
       onStorage(1, breakAfter(50_000));
-      onStorage(1, (_, response) => {
-        response.writeHead(206, range === "" ? {} : { "content-range": range }).end(contents.subarray(7));
-        return true;
-      });
+      onStorage(1, (_, response) =>
+        response.writeHead(206, range === "" ? {} : { "content-range": range }).end(contents.subarray(7)),
+      );
       expect(await download()).toEqual(contents);
     },
   );
@@ -150,7 +146,6 @@ describe("a download", () => {
     onStorage(1, (_, response) => {
       response.writeHead(200, { "content-length": contents.length });
       response.write(contents.subarray(0, 1000));
-      return true;
     });
     const access = { ...hub.access, longestSilence: 200 };
     expect(await download(undefined, undefined, { access })).toEqual(contents);
@@ -177,10 +172,7 @@ describe("a server that lies", () => {
   const other = randomBytes(contents.length);
 
   it("about the contents: nothing is kept", async () => {
-    onStorage(100, (request, response) => {
-      sendFile(other, request, response);
-      return true;
-    });
+    onStorage(100, (request, response) => sendFile(other, request, response));
     const problem = new RegExp(
       `open/resolve/${commitOf("a")}/data/train.jsonl has the wrong checksum: sha256 ${sha256(other)}, expected ${sha256(contents)}; nothing was kept`,
     );
@@ -192,7 +184,6 @@ describe("a server that lies", () => {
     onStorage(1, (_, response) => {
       response.writeHead(200, { "content-length": contents.length });
       response.write(other.subarray(0, 5000), () => response.destroy());
-      return true;
     });
     expect(await download()).toEqual(contents);
   });
@@ -201,26 +192,23 @@ describe("a server that lies", () => {
     onStorage(100, (_, response) => {
       response.writeHead(200);
       response.end(Buffer.concat([contents, contents]));
-      return true;
     });
     await expect(download()).rejects.toThrow(/sends more than the 300000 bytes that the hub lists/);
   });
 
   it("about the length: if it is less than listed, the rest is requested", async () => {
-    onStorage(2, (_, response) => {
-      response.writeHead(200, { "content-length": 1000 }).end(contents.subarray(0, 1000));
-      return true;
-    });
+    onStorage(2, (_, response) =>
+      response.writeHead(200, { "content-length": 1000 }).end(contents.subarray(0, 1000)),
+    );
     expect(await download()).toEqual(contents);
   });
 
   it("with a page of HTML", async () => {
-    hub.faults.push((_, response) => {
+    hub.faults.push((_, response) =>
       response
         .writeHead(200, { "content-type": "text/html" })
-        .end("<html>\u001b[2JPlease log in to the Wi-Fi</html>");
-      return true;
-    });
+        .end("<html>\u001b[2JPlease log in to the Wi-Fi</html>"),
+    );
     await expect(download()).rejects.toThrow(/answers with no JSON: <html> \[2JPlease log in to the Wi-Fi/);
   });
 
@@ -236,16 +224,12 @@ describe("a server that lies", () => {
     hub.faults.push((request, response) => {
       if (!request.path.includes("/tree/")) return false;
       response.end(JSON.stringify(tree));
-      return true;
     });
     await expect(download()).rejects.toMatchObject({ code: "bad_data" });
   });
 
   it("another commit than the requested one is rejected", async () => {
-    hub.faults.push((_, response) => {
-      response.end(JSON.stringify({ id: "owner/open", sha: commitOf("b") }));
-      return true;
-    });
+    hub.faults.push((_, response) => response.end(JSON.stringify({ id: "owner/open", sha: commitOf("b") })));
     await expect(listFiles(hub.access, "owner/open", commitOf("a"))).rejects.toThrow(/gives another commit/);
   });
 
@@ -253,14 +237,10 @@ describe("a server that lies", () => {
     hub.faults.push((request, response) => {
       if (!request.path.includes("/tree/")) return false;
       response.writeHead(200, { link: `<${hub.url}${request.path}>; rel="next"` }).end("[]");
-      return true;
     });
     await expect(download()).rejects.toThrow(/has no last page/);
     hub.faults.length = 0;
-    hub.faults.push((request, response) => {
-      response.writeHead(302, { location: request.path }).end();
-      return true;
-    });
+    hub.faults.push((request, response) => response.writeHead(302, { location: request.path }).end());
     await expect(download()).rejects.toThrow(/redirects more than 8 times/);
   });
 });
@@ -324,23 +304,16 @@ describe("a busy hub", () => {
       return Promise.resolve();
     };
     const access = { ...hub.access, retries: { ...hub.access.retries, sleep } };
-    onStorage(1, (_, response) => {
-      response.writeHead(429, { "retry-after": "7" }).end();
-      return true;
-    });
-    onStorage(1, (_, response) => {
-      response.writeHead(503).end();
-      return true;
-    });
+    onStorage(1, (_, response) => response.writeHead(429, { "retry-after": "7" }).end());
+    onStorage(1, (_, response) => response.writeHead(503).end());
     expect(await download(undefined, undefined, { access })).toEqual(contents);
     expect(waits).toEqual([7000, 2]);
   });
 
   it("that requests an hour ends the command with its message", async () => {
-    onStorage(100, (_, response) => {
-      response.writeHead(429, { "retry-after": "3600", "x-error-message": "slow down" }).end();
-      return true;
-    });
+    onStorage(100, (_, response) =>
+      response.writeHead(429, { "retry-after": "3600", "x-error-message": "slow down" }).end(),
+    );
     await expect(download()).rejects.toThrow(
       /answers with status 429 \(slow down\) and asks to wait for 3600 seconds/,
     );
@@ -348,20 +321,14 @@ describe("a busy hub", () => {
   });
 
   it("is asked a few times", async () => {
-    onStorage(3, (_, response) => {
-      response.writeHead(503).end();
-      return true;
-    });
+    onStorage(3, (_, response) => response.writeHead(503).end());
     expect(await download()).toEqual(contents);
     expect(fromStorage()).toHaveLength(4);
   });
 });
 
 it("signed addresses are not shown", async () => {
-  onStorage(100, (_, response) => {
-    response.writeHead(403).end();
-    return true;
-  });
+  onStorage(100, (_, response) => response.writeHead(403).end());
   const failure = await download().catch((error: Error) => error.message);
   expect(failure).toMatch(/is refused with status 403/);
   expect(failure).not.toContain("s3cret");

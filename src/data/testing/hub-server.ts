@@ -32,8 +32,8 @@ export interface SeenRequest {
   readonly range: string | undefined;
 }
 
-/** Answers a request and returns true, or leaves it to the hub. */
-export type Fault = (request: SeenRequest, response: ServerResponse, raw: IncomingMessage) => boolean;
+/** Answers a request, or returns false and leaves it to the hub. */
+export type Fault = (request: SeenRequest, response: ServerResponse, raw: IncomingMessage) => unknown;
 
 export interface TestHub {
   readonly access: HubAccess;
@@ -55,7 +55,7 @@ export async function startHub(datasets: Record<string, HostedDataset>): Promise
     listen((raw, response) => {
       const request = seenOf(origin, raw);
       seen.push(request);
-      if (!faults.some((fault) => fault(request, response, raw))) answer(request, response);
+      if (faults.every((fault) => fault(request, response, raw) === false)) answer(request, response);
     });
   const storage = await serve("storage", (request, response) => answerStorage(datasets, request, response));
   const storageUrl = urlOf(storage);

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { temporaryFolder } from "../../data/testing/folder.ts";
+import { temporaryFolder } from "../../models/test-model.ts";
 import { jsonLines, words } from "../../data/testing/rows.ts";
 import { mathOptions } from "./options.ts";
 import { openMathProblems } from "./problems.ts";

@@ -153,7 +153,7 @@ it.each([
   );
   await recordStep(1);
   // Only silence has to be waited for.
-  const sink = await sinkTo(collector.endpoint, {}, {}, name === "silence" ? 2000 : undefined);
+  const sink = await sinkTo(collector.endpoint, {}, {}, name === "silence" ? 300 : undefined);
   await expect(sink.update()).rejects.toMatchObject({ code: "service", ...expected });
   await sink.update();
   await sink.update();

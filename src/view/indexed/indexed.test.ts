@@ -1,6 +1,6 @@
 import fs from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../models/test-model.ts";
 import { readEpisodes, type StoredEpisode } from "../../rollout/stored.ts";
 import { layoutOf } from "../../runs/layout.ts";
@@ -20,18 +20,26 @@ import { IndexWriter } from "./writer.ts";
 const root = temporaryFolder();
 let [run, folder, number] = ["", "", 0];
 const open: { readonly close: () => void }[] = [];
+const template = path.join(root, "template");
+beforeAll(() => writeRun(template, drawnEpisodes(1, 60)));
 beforeEach(async () => {
   run = path.join(root, `run-${number++}`);
   folder = path.join(run, "view");
-  await writeRun(run, drawnEpisodes(1, 60));
+  await fs.cp(template, run, { recursive: true });
   await fs.mkdir(folder);
 });
 afterAll(() => {
   for (const one of open) one.close();
 });
 
+interface Indexed {
+  readonly entries: Entries;
+  readonly columns: IndexColumns;
+  readonly generation: string;
+}
+
 /** Builds or extends the index, and reads it. */
-async function indexed(): Promise<{ entries: Entries; columns: IndexColumns; generation: string }> {
+async function indexed(): Promise<Indexed> {
   const entries = new Entries(run);
   await entries.refresh();
   const writer = await IndexWriter.open(run, folder, entries);
@@ -54,8 +62,7 @@ async function searched(text: string, { head }: IndexColumns): Promise<RunningSe
   return { found, excerpts: async (rows) => rows.map((row) => search.excerpt(texts, row)) };
 }
 
-async function idsFound(filter: Filter): Promise<readonly string[]> {
-  const { entries, columns } = await indexed();
+async function idsFound(filter: Filter, { entries, columns }: Indexed): Promise<readonly string[]> {
   const search = filter.text === undefined ? null : await searched(filter.text, columns);
   const listed = { entries, columns, search };
   const all = matching(listed, filter);
@@ -108,10 +115,15 @@ function holds(stored: StoredEpisode, filter: Filter): boolean {
   });
 }
 
-async function idsHolding(filter: Filter): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for await (const stored of readEpisodes(run)) if (holds(stored, filter)) ids.unshift(stored.entry.id);
-  return ids;
+/** The index finds what the records hold. */
+async function expectFound(some: readonly Filter[] = filters): Promise<void> {
+  const stored: StoredEpisode[] = [];
+  for await (const one of readEpisodes(run)) stored.unshift(one);
+  const opened = await indexed();
+  for (const filter of some) {
+    const held = stored.filter((one) => holds(one, filter)).map(({ entry }) => entry.id);
+    expect([filter, await idsFound(filter, opened)]).toEqual([filter, held]);
+  }
 }
 
 const filters: readonly Filter[] = [
@@ -140,8 +152,12 @@ const filters: readonly Filter[] = [
 ];
 
 describe("the index", () => {
-  it.each(filters)("finds what the records hold: %j", async (filter) => {
-    expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+  it("finds what the records hold", async () => {
+    await expectFound();
+    const opened = await indexed();
+    const counts = await Promise.all(filters.map(async (filter) => (await idsFound(filter, opened)).length));
+    expect(counts[0]).toBe(60);
+    expect(counts.filter((count) => count > 0 && count < 60).length).toBeGreaterThan(10);
   });
 
   it("is reused, and extended as the run grows", async () => {
@@ -149,7 +165,7 @@ describe("the index", () => {
     await writeEpisodes(run, drawnEpisodes(2, 20));
     const again = await indexed();
     expect([again.generation, again.columns.head.episodes]).toEqual([generation, 80]);
-    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+    await expectFound();
   });
 
   it("is built again if the run was cut, whatever follows", async () => {
@@ -158,7 +174,7 @@ describe("the index", () => {
     const again = await indexed();
     expect(again.generation).not.toBe(generation);
     expect(again.columns.head.episodes).toBe(70);
-    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+    await expectFound();
   });
 
   it.each([...fileNames, "head"])("is built again if a byte of %s was changed, or lost", async (name) => {
@@ -169,8 +185,8 @@ describe("the index", () => {
       const at = Math.floor(bytes.length / 2);
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       await fs.writeFile(file, damage === "lost" ? bytes.subarray(0, at) : bytes);
-      for (const filter of filters.slice(10))
-        expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+      expect((await indexed()).columns.head.episodes).toBe(60);
+      await expectFound(filters.slice(10));
     }
   });
 
@@ -186,7 +202,7 @@ describe("the index", () => {
       await fs.writeFile(file, text.replace(before, after));
       expect((await indexed()).generation).not.toBe(generation);
     }
-    expect(await idsFound({ role: "planner" })).toEqual(await idsHolding({ role: "planner" }));
+    await expectFound([{ role: "planner" }]);
   });
 
   it("calls no total exact that was counted before the search ended", async () => {
@@ -223,7 +239,7 @@ describe("the index", () => {
     await fs.writeFile(file, whole);
     await writer.extend(entries, () => {});
     expect(writer.head.episodes).toBe(60);
-    for (const filter of filters) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+    await expectFound();
   });
 
   it("is exact after a disk was full in the middle of a write", async () => {
@@ -242,7 +258,7 @@ describe("the index", () => {
     expect(writer.head.episodes).toBe(60);
     // It is not built again, as it would be if a file were not as its sum says.
     expect((await indexed()).generation).toBe(writer.head.generation);
-    for (const filter of filters.slice(10)) expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+    await expectFound(filters.slice(10));
   });
 
   it("is not read through a link", async () => {
@@ -276,8 +292,7 @@ describe("the index", () => {
       await expect(writer.extend(entries, () => {})).rejects.toThrow("The index is built again");
       await writer.extend(entries, () => {});
       expect(writer.head.episodes).toBe(entries.count);
-      for (const filter of filters.slice(10))
-        expect(await idsFound(filter)).toEqual(await idsHolding(filter));
+      await expectFound(filters.slice(10));
     }
     await fs.rm(file);
     await fs.symlink(victim, file);

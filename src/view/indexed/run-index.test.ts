@@ -2,29 +2,31 @@ import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { temporaryFolder } from "../../models/test-model.ts";
 import { layoutOf } from "../../runs/layout.ts";
+import { atEndOfFile } from "../../test-end.ts";
 import { drawnEpisodes, writeEpisodes, writeRun } from "../testing/written-run.ts";
 import { RunIndex } from "./run-index.ts";
 
 const root = temporaryFolder();
 vi.stubEnv("TROUPE_CACHE", path.join(root, "cache"));
 
+// The tests wait for threads that look at their runs once in a second: all at the same time.
 function indexOf(run: string): RunIndex {
   const index = new RunIndex({ run });
-  onTestFinished(() => index.close());
+  atEndOfFile(() => index.close());
   return index;
 }
 
 async function episodesOf(index: RunIndex, count: number): Promise<void> {
   await vi.waitFor(
     () => expect([index.columns?.head.episodes, index.problem]).toEqual([count, null]),
-    20_000,
+    60_000,
   );
 }
 
-it("ends although nothing else keeps the process", async () => {
+it.concurrent("ends although nothing else keeps the process", async () => {
   const run = path.join(root, "short");
   await writeRun(run, drawnEpisodes(1, 5));
   const program = `
@@ -35,29 +37,30 @@ it("ends although nothing else keeps the process", async () => {
   expect(stdout).toBe("closed\n");
 });
 
-it("says what is wrong with a damaged run, and goes on once it is restored", async () => {
+it.concurrent("says what is wrong with a damaged run, and goes on once it is restored", async () => {
   const run = path.join(root, "damaged");
   await writeRun(run, drawnEpisodes(1, 5));
   const file = layoutOf(run).episodeIndex;
   const whole = await fs.readFile(file);
   await fs.writeFile(file, `no json\n${whole.toString("utf8")}`);
   const index = indexOf(run);
-  await vi.waitFor(() => expect(index.problem).toContain("index.jsonl:1 is not"), 20_000);
+  await vi.waitFor(() => expect(index.problem).toContain("index.jsonl:1 is not"), 60_000);
   await fs.writeFile(file, whole);
   await episodesOf(index, 5);
 });
 
-it("follows no link in a run of somebody else", async () => {
+it.concurrent("follows no link in a run of somebody else", async () => {
   const victim = path.join(root, "victim");
   await fs.writeFile(victim, "precious");
-  for (const name of ["ids.bin", "head.json.new", "contents.bin"]) {
+  const followed = async (name: string): Promise<void> => {
     const run = path.join(root, `links-${name}`);
     await writeRun(run, drawnEpisodes(1, 5));
     await fs.mkdir(layoutOf(run).view);
     await fs.symlink(victim, path.join(layoutOf(run).view, name));
     await episodesOf(indexOf(run), 5);
     expect(await fs.readFile(victim, "utf8")).toBe("precious");
-  }
+  };
+  await Promise.all(["ids.bin", "head.json.new", "contents.bin"].map(followed));
   const [run, outside] = [path.join(root, "linked"), path.join(root, "outside")];
   await fs.mkdir(outside);
   await fs.writeFile(path.join(outside, "ids.bin"), "precious");
@@ -68,7 +71,7 @@ it("follows no link in a run of somebody else", async () => {
   expect(await fs.readFile(path.join(outside, "ids.bin"), "utf8")).toBe("precious");
 });
 
-it("follows no link that is put there while it is open", async () => {
+it.concurrent("follows no link that is put there while it is open", async () => {
   const run = path.join(root, "swapped");
   await writeRun(run, drawnEpisodes(1, 5));
   const { view } = layoutOf(run);
@@ -90,25 +93,25 @@ it("follows no link that is put there while it is open", async () => {
   expect(await contents()).toEqual(before);
 });
 
-it("builds the index again if its folder is removed while it is open", async () => {
+it.concurrent("builds the index again if its folder is removed while it is open", async () => {
   const run = path.join(root, "removed");
   await writeRun(run, drawnEpisodes(1, 5));
   const index = indexOf(run);
   await episodesOf(index, 5);
   await fs.rm(layoutOf(run).view, { recursive: true });
-  await vi.waitFor(async () => expect(await fs.readdir(run)).toContain("view"), 20_000);
+  await vi.waitFor(async () => expect(await fs.readdir(run)).toContain("view"), 60_000);
   await writeEpisodes(run, drawnEpisodes(2, 3));
   await episodesOf(index, 8);
   expect(await fs.readdir(layoutOf(run).view)).toContain("head.json");
 });
 
-it("indexes a new run of the name of one that was removed, and does not bring that back", async () => {
+it.concurrent("indexes a new run of the name of one that was removed, and does not bring that back", async () => {
   const run = path.join(root, "again");
   await writeRun(run, drawnEpisodes(1, 5));
   const index = indexOf(run);
   await episodesOf(index, 5);
   await fs.rm(run, { recursive: true });
-  await vi.waitFor(() => expect(index.problem).toContain("ENOENT"), 20_000);
+  await vi.waitFor(() => expect(index.problem).toContain("ENOENT"), 60_000);
   await expect(fs.stat(run)).rejects.toThrow("ENOENT");
   await writeRun(run, drawnEpisodes(2, 7));
   await episodesOf(index, 7);

@@ -1,14 +1,6 @@
 /** An exported run in which every text is hostile, for tests of the page in a browser. */
-import type {
-  ActionLine,
-  ActionView,
-  EpisodeLine,
-  EpisodeView,
-  Export,
-  NodeView,
-  RunLine,
-  RunPage,
-} from "../api.ts";
+import type { ActionLine, ActionView, EpisodeLine, EpisodeView } from "../api.ts";
+import type { Export, NodeView, RunLine, RunPage } from "../api.ts";
 
 /** Markup, an end of the element that holds the data, a reversed direction, an escape of terminals, and a null. */
 export const hostile = `</script><img src=x onerror="globalThis.wasRun = true"><script>globalThis.wasRun = true</script>\u202Egnp.exe\u001B[31m\u0000<!--`;

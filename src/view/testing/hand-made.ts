@@ -12,25 +12,23 @@ import { episodeView } from "../episode-view.ts";
 
 const node = (
   id: string,
-  { parent = "", ...rest }: Partial<Omit<EpisodeNode, "id">> & Pick<EpisodeNode, "rendered" | "kept">,
-): EpisodeNode => ({
-  id,
-  parent: id === "" ? null : parent,
-  state: null,
-  turn: 0,
-  phase: 0,
-  observations: {},
-  actions: [],
-  done: false,
-  ...rest,
-});
-
-type Sampled = Pick<Action, "parent" | "role" | "sample" | "reply"> & {
-  /** Of each: its id, its log-probability and the entropy of its distribution. */
-  readonly tokens: readonly (readonly [number, number, number])[];
+  parent: string | null,
+  rendered: string,
+  kept: boolean,
+  { actions = [], ...rest }: Partial<EpisodeNode> = {},
+): EpisodeNode => {
+  const place = { turn: 0, phase: parent === "" ? 1 : 0, done: false };
+  return { id, parent, state: null, rendered, kept, ...place, observations: {}, actions, ...rest };
 };
 
-const action = ({ parent, role, sample, reply, tokens }: Sampled): Action => ({
+/** @param sampled of each token: its id, its log-probability and the entropy of its distribution */
+const action = (
+  parent: string,
+  role: string,
+  sample: number,
+  reply: Action["reply"],
+  ...sampled: readonly (readonly [id: number, logprob: number, entropy: number])[]
+): Action => ({
   id: `${parent}/${role}/${sample}`,
   parent,
   seat: role,
@@ -42,9 +40,9 @@ const action = ({ parent, role, sample, reply, tokens }: Sampled): Action => ({
   sample,
   frozen: false,
   prompt: Int32Array.of(1, 2, 3),
-  tokens: Int32Array.from(tokens, ([id]) => id),
-  logprobs: Float32Array.from(tokens, ([, logprob]) => logprob),
-  entropies: Float32Array.from(tokens, ([, , entropy]) => entropy),
+  tokens: Int32Array.from(sampled, ([id]) => id),
+  logprobs: Float32Array.from(sampled, ([, logprob]) => logprob),
+  entropies: Float32Array.from(sampled, ([, , entropy]) => entropy),
   reply,
   stopReason: reply.truncated ? "length" : "stop",
 });
@@ -58,11 +56,8 @@ const episode: Episode = {
   split: null,
   task: null,
   nodes: [
-    node("", { rendered: "the start", kept: true }),
-    node("0", {
-      rendered: "after planner 1",
-      phase: 1,
-      kept: false,
+    node("", null, "the start", true),
+    node("0", "", "after planner 1", false, {
       actions: [
         {
           action: "/planner/0",
@@ -71,10 +66,7 @@ const episode: Episode = {
         },
       ],
     }),
-    node("1", {
-      rendered: "after planner 2",
-      phase: 1,
-      kept: true,
+    node("1", "", "after planner 2", true, {
       actions: [
         {
           action: "/planner/1",
@@ -84,62 +76,28 @@ const episode: Episode = {
         },
       ],
     }),
-    node("2", {
-      rendered: "after planner 3",
-      phase: 1,
-      kept: false,
+    node("2", "", "after planner 3", false, {
       actions: [{ action: "/planner/2", reward: null, verdict: { failure: "no answer" } }],
     }),
-    node("1.0", {
-      parent: "1",
-      rendered: "after runner 1",
+    node("1.0", "1", "after runner 1", true, {
       turn: 1,
-      kept: true,
       done: true,
       score: 0.625,
       actions: [{ action: "1/runner/0", reward: { team: 0.875, local: 0.0625, parts: {} } }],
     }),
-    node("1.1", {
-      parent: "1",
-      rendered: "after runner 2",
+    node("1.1", "1", "after runner 2", false, {
       turn: 1,
-      kept: false,
       done: true,
       score: 0.1,
       actions: [{ action: "1/runner/1", reward: { team: 0.3, local: 0.7, parts: {} } }],
     }),
   ],
   actions: [
-    action({
-      parent: "",
-      role: "planner",
-      sample: 0,
-      reply: said("hi"),
-      tokens: [
-        [11, -0.5, 0.75],
-        [12, -1.25, 2],
-      ],
-    }),
-    action({
-      parent: "",
-      role: "planner",
-      sample: 1,
-      reply: said("go!"),
-      tokens: [
-        [13, -0.25, 1.5],
-        [14, -2, 0.5],
-        [15, -0.5, 3],
-      ],
-    }),
-    action({
-      parent: "",
-      role: "planner",
-      sample: 2,
-      reply: { text: "", truncated: true },
-      tokens: [[16, -3, 1]],
-    }),
-    action({ parent: "1", role: "runner", sample: 0, reply: said("a"), tokens: [[17, -0.75, 0.25]] }),
-    action({ parent: "1", role: "runner", sample: 1, reply: said("b"), tokens: [[18, -1.5, 2.5]] }),
+    action("", "planner", 0, said("hi"), [11, -0.5, 0.75], [12, -1.25, 2]),
+    action("", "planner", 1, said("go!"), [13, -0.25, 1.5], [14, -2, 0.5], [15, -0.5, 3]),
+    action("", "planner", 2, { text: "", truncated: true }, [16, -3, 1]),
+    action("1", "runner", 0, said("a"), [17, -0.75, 0.25]),
+    action("1", "runner", 1, said("b"), [18, -1.5, 2.5]),
   ],
   ends: [{ node: "1.0", outcome: { success: true, score: 0.625 }, turns: 1 }],
 };
@@ -152,16 +110,9 @@ const credit: readonly ActionCredit[] = [
   { action: "1/runner/1", group: "runners", return: 1, advantage: -0.5 },
 ];
 
+const entry = { schema_version: 1, id: episode.id, step: 4, success: 1, score: 0.625 } as const;
 const stored: StoredEpisode = {
-  entry: {
-    schema_version: 1,
-    id: episode.id,
-    step: 4,
-    success: 1,
-    score: 0.625,
-    episode: [0, 0],
-    prompts: [0, 0],
-  },
+  entry: { ...entry, episode: [0, 0], prompts: [0, 0] },
   episode,
   credit,
   promptText: () => "go on",
@@ -169,13 +120,8 @@ const stored: StoredEpisode = {
 
 /** The episode as the viewer's server sends it. */
 export function handMadeView(): EpisodeView {
-  return episodeView(stored, {
-    run: "run",
-    draw: () => undefined,
-    play: () => undefined,
-    newer: null,
-    older: null,
-  });
+  const nothing = { draw: () => undefined, play: () => undefined, newer: null, older: null };
+  return episodeView(stored, { run: "run", ...nothing });
 }
 
 const recipe = (size: number) => `name: hand-made

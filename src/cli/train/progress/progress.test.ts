@@ -1,12 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import {
-  schemaVersion,
-  type Evaluation,
-  type RunResult,
-  type StepMetrics,
-  type Timing,
-} from "../../../runs/records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing, WatchRecord } from "../../../runs/records.ts";
+import { schemaVersion } from "../../../runs/records.ts";
 import type { ProcessMemory } from "../../../engines/engine.ts";
 import type { TrainEvent } from "../../../train/events.ts";
 import { visibleLength } from "../../table.ts";
@@ -14,24 +9,17 @@ import { finalLines, resultTable } from "./final.ts";
 import {
   engineChangedLine,
   evaluationLine,
+  measureTable,
   sampleLines,
   stepLine,
   trustParts,
-  measureTable,
 } from "./lines.ts";
-import type { WatchRecord } from "../../../runs/records.ts";
 import { makeReporter } from "./reporter.ts";
 import { panelLines, sparkline, advance, noProgress, secondsLeft, type ProgressState } from "./panel.ts";
 
 const schema_version = schemaVersion;
-const policy = {
-  loss: 0.5,
-  tokens: 600,
-  optimizerSteps: 1,
-  learningRate: 1e-3,
-  gradientNorm: 1,
-  clipShare: 0,
-};
+const update = { optimizerSteps: 1, learningRate: 1e-3, gradientNorm: 1, clipShare: 0 };
+const policy = { loss: 0.5, tokens: 600, ...update };
 const role = { actions: 8, team: 0.25, local: 0.5, parts: {}, advantageSpread: 1, truncated: 0 };
 const tokens = { promptTokens: 100, sampledTokens: 400 };
 const rollout = { episodes: 4, success: 0.75, score: 0.8, turns: 2, groups: 8, flatGroups: 0, ...tokens };
@@ -67,15 +55,12 @@ function evaluation(team: string, moment: Evaluation["moment"], successes: numbe
 }
 
 it("the drift of a program's prompts is on the line and in the panel, by reason", () => {
-  const drifted = {
-    ...metrics(12),
-    rollout: {
-      ...metrics(12).rollout,
-      branches: { "the tools changed": 2 },
-      reencoded: { "the tools changed": 1400 },
-      masked: { "the program did not get the answer": 1 },
-    },
-  } as StepMetrics;
+  const drift = {
+    branches: { "the tools changed": 2 },
+    reencoded: { "the tools changed": 1400 },
+    masked: { "the program did not get the answer": 1 },
+  };
+  const drifted = { ...metrics(12), rollout: { ...metrics(12).rollout, ...drift } } as StepMetrics;
   const notes = [
     "2 branched, 1.4 k tokens encoded again: the tools changed",
     "1 masked: the program did not get the answer",
@@ -86,13 +71,11 @@ it("the drift of a program's prompts is on the line and in the panel, by reason"
   expect(shown.filter((line) => notes.includes(line))).toEqual(notes);
 });
 
-describe("a step in one line", () => {
-  it("shows results by role, speed and time left", () => {
-    expect(stepLine(metrics(12), timing, 40, 75)).toBe(
-      "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
-        "500 tokens/s  1:15 min left",
-    );
-  });
+it("a step in one line shows results by role, speed and time left", () => {
+  expect(stepLine(metrics(12), timing, 40, 75)).toBe(
+    "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
+      "500 tokens/s  1:15 min left",
+  );
 });
 
 describe("an evaluation in one line", () => {
@@ -178,10 +161,11 @@ describe("the end of a run", () => {
     expect(said(false)).toContain(evaluated);
   });
 
+  const suggested = (more: object) => finalLines(result, "runs/mine", { available: 1, ...more }).join("\n");
+
   it("suggests to play only where a person can", () => {
-    const suggested = finalLines(result, "runs/mine", { available: 1, isPlayable: false }).join("\n");
-    expect(suggested).not.toContain("troupe play");
-    expect(finalLines(result, "runs/mine", { available: 1 }).join("\n")).toContain("troupe play --run mine");
+    expect(suggested({ isPlayable: false })).not.toContain("troupe play");
+    expect(suggested({})).toContain("troupe play --run mine");
   });
 
   it("says that a split has fewer tasks than the recipe asks for", () => {
@@ -198,32 +182,28 @@ describe("the end of a run", () => {
   });
 });
 
-describe("entropy and divergence", () => {
-  it("are shown for each updated policy", () => {
-    const policies = {
-      idle: policy,
-      trained: { ...policy, entropy: 1.5, kl: 0 },
-      elsewhere: { ...policy, kl: 0.002 },
-    };
-    expect(trustParts({ ...metrics(1), policies })).toEqual([
-      "idle no update",
-      "trained entropy 1.50",
-      "elsewhere KL 0.00200",
-    ]);
-  });
+it("entropy and divergence are shown for each updated policy", () => {
+  const policies = {
+    idle: policy,
+    trained: { ...policy, entropy: 1.5, kl: 0 },
+    elsewhere: { ...policy, kl: 0.002 },
+  };
+  expect(trustParts({ ...metrics(1), policies })).toEqual([
+    "idle no update",
+    "trained entropy 1.50",
+    "elsewhere KL 0.00200",
+  ]);
 });
 
-describe("another engine", () => {
-  it("is reported in one line, with what changed", () => {
-    const changes = [
-      { name: "kernels", before: "avx2", now: "avx512-bf16" },
-      { name: "threads", before: "1", now: "2" },
-    ];
-    expect(engineChangedLine(changes)).toBe(
-      "warning: the run continues on a different engine (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
-        "2 now): numbers may differ in the last bits from those of an uninterrupted run",
-    );
-  });
+it("another engine is reported in one line, with what changed", () => {
+  const changes = [
+    { name: "kernels", before: "avx2", now: "avx512-bf16" },
+    { name: "threads", before: "1", now: "2" },
+  ];
+  expect(engineChangedLine(changes)).toBe(
+    "warning: the run continues on a different engine (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
+      "2 now): numbers may differ in the last bits from those of an uninterrupted run",
+  );
 });
 
 describe("the panel", () => {
@@ -256,27 +236,18 @@ describe("the panel", () => {
   });
 
   it("shows what was measured of each role, and the last limit that was crossed", () => {
-    const scout = {
-      ...role,
-      entropy: 0.421,
-      advantageShare: 0.61,
-      flatGroups: 0.125,
-      length: 6.25,
-      influence: 2,
-      influenceReplies: 9,
-    };
+    const shares = { entropy: 0.421, advantageShare: 0.61, flatGroups: 0.125 };
+    const scout = { ...role, ...shares, length: 6.25, influence: 2, influenceReplies: 9 };
     const found = { ...metrics(11), rollout: { ...rollout, roles: { scout, planner: role } } };
-    const record: WatchRecord = {
-      schema_version,
-      step: 21,
+    const crossed = {
       measure: "entropy",
       of: "scout",
       value: 0.421,
       limit: { kind: "below", at: 0.5 },
-      success: 0.75,
-      action: "return",
-      returned: { to: 14, learningRateFactor: 0.5 },
-    };
+    } as const;
+    const returned = { to: 14, learningRateFactor: 0.5 };
+    const place = { schema_version, step: 21, success: 0.75 } as const;
+    const record: WatchRecord = { ...place, ...crossed, action: "return", returned };
     const shown = after(started, { type: "step", metrics: found, timing }, { type: "watch", record });
     const lines = panelLines(shown, 80, { own: 0 }).map(stripVTControlCharacters);
     expect(lines).toContain(
@@ -319,19 +290,17 @@ describe("the panel", () => {
   });
 });
 
-describe("the table", () => {
-  it("has the single agent before, the team before and the team after, in this order", () => {
-    const rows = resultTable([
-      evaluation("team", "before", 31),
-      evaluation("alone", "before", 20),
-      evaluation("team", "after", 97),
-    ]).slice(2);
-    expect(rows.map((row) => row.replaceAll(/ +/g, " "))).toEqual([
-      "alone before 20.0 % (10.0 to 90.0) 100 1.50",
-      "team before 31.0 % (10.0 to 90.0) 100 1.50",
-      "team after 97.0 % (10.0 to 90.0) 100 1.50",
-    ]);
-  });
+it("the table has the single agent before, the team before and the team after, in this order", () => {
+  const rows = resultTable([
+    evaluation("team", "before", 31),
+    evaluation("alone", "before", 20),
+    evaluation("team", "after", 97),
+  ]).slice(2);
+  expect(rows.map((row) => row.replaceAll(/ +/g, " "))).toEqual([
+    "alone before 20.0 % (10.0 to 90.0) 100 1.50",
+    "team before 31.0 % (10.0 to 90.0) 100 1.50",
+    "team after 97.0 % (10.0 to 90.0) 100 1.50",
+  ]);
 });
 
 const share = (mean: number) => ({ mean, low: 0, high: 1 });
@@ -341,19 +310,13 @@ const terms = (means: Readonly<Record<string, number>>) => ({
 });
 
 it("measures besides success are a column for each team, a term that a team lacks is a dash", () => {
-  const single = {
-    ...evaluation("single", "after", 1),
-    passAt: { 1: share(0.25) },
-    terms: terms({ parses: 0.5 }),
-  };
-  const team = {
-    ...evaluation("team", "after", 1),
-    passAt: { 1: share(0.5) },
-    terms: terms({ helperUsed: 0.125 }),
-  };
-  expect(
-    measureTable([single, team], ({ team: name }) => name).map((row) => row.replaceAll(/ +/g, " ")),
-  ).toEqual([
+  const measured = (name: string, mean: number, means: Readonly<Record<string, number>>) => ({
+    ...evaluation(name, "after", 1),
+    passAt: { 1: share(mean) },
+    terms: terms(means),
+  });
+  const both = [measured("single", 0.25, { parses: 0.5 }), measured("team", 0.5, { helperUsed: 0.125 })];
+  expect(measureTable(both, ({ team }) => team).map((row) => row.replaceAll(/ +/g, " "))).toEqual([
     "",
     "pass@k, terms of the reward single team",
     expect.stringMatching(/^─+ ─+ ─+$/) as string,
@@ -368,14 +331,8 @@ describe("a sample episode", () => {
   it("shows model output in one line, without control characters", () => {
     const text = `up\n\u001B[2Jdown\u0007 ${"x".repeat(500)}`;
     const action = { turn: 0, role: "planner", text, team: 0, local: 0.1, reason: "no plan found" };
-    const lines = sampleLines({
-      success: false,
-      score: 0.25,
-      turns: 1,
-      start: "a",
-      end: "b",
-      actions: [action],
-    });
+    const episode = { success: false, score: 0.25, turns: 1, start: "a", end: "b", actions: [action] };
+    const lines = sampleLines(episode);
     expect(lines[0]).toBe("sample episode: not solved, score 0.25 in 1 turn");
     expect(lines[2]).toMatch(/^ {2}turn 1 planner: up \[2Jdown x+…  \[0\.00 \+ 0\.10, no plan found\]$/);
   });

@@ -1,6 +1,58 @@
+import { expect, it, describe } from "vitest";
 import { array, assert, double, property } from "fast-check";
-import { describe, expect, it } from "vitest";
+import { barChart, type Line, lineChart, type LineChart, shareTicks, stepAxis } from "./chart.ts";
+import { render } from "./markup.ts";
+import { inline, page, svgFile } from "./page.ts";
 import { cutToWidth, rangeOf, roundTicks, scaleOf, spread, tickLabels, widthOf } from "./scales.ts";
+
+const hostile = `a <b>"c"</b> & \u0000\u202Ed`;
+
+function chartOf(...lines: readonly Line[]): LineChart {
+  const y = { title: "", range: [0, 1] as const, ticks: shareTicks };
+  return { spoken: hostile, x: stepAxis(10), y, lines, intervals: "bands" };
+}
+
+const line = (name: string, count = 2): Line => ({
+  name,
+  colour: "c1",
+  points: Array.from({ length: count }, (_, x) => ({ x, y: 0.5, tip: hostile })),
+  end: "50.0",
+});
+
+it("escapes text from files, in attributes too, and shows nothing that reorders or that XML forbids", () => {
+  const chart = lineChart(chartOf(line(hostile), line("b")));
+  const shown = "a &lt;b&gt;&quot;c&quot;&lt;/b&gt; &amp;   d";
+  for (const text of [svgFile(chart), page(hostile, inline(chart))]) {
+    for (const part of ["<b>", "\u0000", "\u202E"]) expect(text).not.toContain(part);
+    expect(text).toContain(shown);
+  }
+});
+
+it("has a legend for several lines, in as few rows as fit", () => {
+  const alone = lineChart(chartOf(line("a")));
+  const two = lineChart(chartOf(line("a"), line("b")));
+  expect(render(alone.parts)).not.toContain('class="name"');
+  expect(render(two.parts).match(/class="name"/g)).toHaveLength(2);
+  const long = "x".repeat(30);
+  expect(lineChart(chartOf(line(long), line(long))).height).toBe(two.height + 18);
+});
+
+it("a long line has marks at some points only, among them the last", () => {
+  const parts = render(lineChart(chartOf(line("long", 1000))).parts);
+  expect(parts.match(/class="dot"/g)?.length).toBeLessThanOrEqual(31);
+});
+
+it("a file has both themes, and no variables", () => {
+  const file = svgFile(barChart([], "nothing"));
+  expect(file).toContain("@media (prefers-color-scheme: dark)");
+  expect(file).not.toContain("var(");
+});
+
+it("a label that has no room above or below its interval is beside its point", () => {
+  const whole = { x: 5, y: 0.5, interval: { low: 0, high: 1 }, label: "50.0" };
+  const chart = { ...chartOf({ name: "a", colour: "c0", points: [whole] }), intervals: "whiskers" } as const;
+  expect(render(lineChart(chart).parts)).toMatch(/text-anchor="start"[^>]*>50\.0</);
+});
 
 it.each([
   [[0, 1], 5, [0, 0.2, 0.4, 0.6, 0.8, 1]],
@@ -18,32 +70,14 @@ it("ticks of steps are whole numbers, also of few steps", () => {
 });
 
 it.each([
-  [
-    [0, 1],
-    ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"],
-  ],
-  [
-    [-2, 2],
-    ["−2", "−1", "0", "1", "2"],
-  ],
-  [
-    [1000, 1002],
-    ["1000.0", "1000.5", "1001.0", "1001.5", "1002.0"],
-  ],
-  [
-    [8000, 20_000],
-    ["10.0 k", "12.5 k", "15.0 k", "17.5 k", "20.0 k"],
-  ],
-  [
-    [0, 3e6],
-    ["0 M", "1 M", "2 M", "3 M"],
-  ],
-  [
-    [0, 4e-5],
-    ["0", "1e-5", "2e-5", "3e-5", "4e-5"],
-  ],
-] as const)("labels of ticks tell them apart, with as few digits as that takes: %j", (range, labels) => {
-  expect(tickLabels(roundTicks(range, 5))).toEqual(labels);
+  [0, 1, "0.0, 0.2, 0.4, 0.6, 0.8, 1.0"],
+  [-2, 2, "−2, −1, 0, 1, 2"],
+  [1000, 1002, "1000.0, 1000.5, 1001.0, 1001.5, 1002.0"],
+  [8000, 20_000, "10.0 k, 12.5 k, 15.0 k, 17.5 k, 20.0 k"],
+  [0, 3e6, "0 M, 1 M, 2 M, 3 M"],
+  [0, 4e-5, "0, 1e-5, 2e-5, 3e-5, 4e-5"],
+])("labels of ticks tell them apart, with as few digits as that takes: %d to %d", (low, high, labels) => {
+  expect(tickLabels(roundTicks([low, high], 5)).join(", ")).toBe(labels);
 });
 
 it("labels of ticks are as many different ones", () => {
