@@ -4,6 +4,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Engine } from "../src/engines/engine.ts";
 import { openEngine } from "../src/engines/open.ts";
 import { readEvaluations, readMetrics } from "../src/runs/read.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
@@ -11,6 +12,8 @@ import { mean, sum } from "../src/statistics.ts";
 import type { TrainEvent } from "../src/train/events.ts";
 import type { Resolved } from "../src/train/state.ts";
 import { train } from "../src/train/run.ts";
+import { HashEngine } from "../src/train/testing/hash-engine.ts";
+import { wordsOf } from "../src/train/testing/tiny-recipe.ts";
 import { echo } from "./support/echo.ts";
 import { echoJudge, echoJudgeProgram, silentEcho, silentRecipe } from "./support/silent-echo.ts";
 
@@ -24,9 +27,12 @@ async function folder(name: string): Promise<string> {
   return fs.mkdtemp(path.join(root, `${name}-`));
 }
 
-async function trained(resolved: Resolved, directory?: string) {
+/** What is no question of learning needs no model. */
+const hashEngine = (): Engine =>
+  new HashEngine({ vocabularySize: wordsOf({ environment: echo }).length + 6, endToken: 2 });
+
+async function trained(resolved: Resolved, directory?: string, engine = hashEngine()) {
   const run = directory ?? (await folder("run"));
-  const engine = openEngine({ threads: 2 });
   const events: TrainEvent[] = [];
   try {
     const outcome = await train({
@@ -66,7 +72,11 @@ describe("a team rewarded only by a judge", () => {
         judge: echoJudge(judge),
         checkpoint: { every: 1000 },
       };
-      const { metrics, evaluations } = await trained(silentRecipe(changes, name, options));
+      const { metrics, evaluations } = await trained(
+        silentRecipe(changes, name, options),
+        undefined,
+        openEngine({ threads: 1 }),
+      );
       const rewards = metrics.map(rewardOf);
       expect(mean(rewards.slice(-3)) - mean(rewards.slice(0, 3))).toBeGreaterThan(0.4);
       for (const { rollout } of metrics) expect(rollout).not.toHaveProperty("unrewarded");
@@ -137,11 +147,10 @@ describe("verdicts that fail", () => {
       if (require("node:fs").existsSync("down")) { console.error("the model is out of reach"); process.exit(1); }
       import(${JSON.stringify(echoJudgeProgram)});`;
     const guarded = silentRecipe({ judge: echoJudge(judge, { run: [process.execPath, "-e", guard] }) });
-    const engine = openEngine({ threads: 2 });
     const running = train({
       ...guarded,
       directory: run,
-      engine,
+      engine: hashEngine(),
       onEvent: (event) => {
         if (event.type === "phase" && event.phase === "saving") writeFileSync(down, "");
       },
@@ -152,7 +161,6 @@ describe("verdicts that fail", () => {
         /^the judge failed on (\d+) of \1 actions, failures\.limit allows 10 %\. The first, in train\/3\/0: .* code 1; .*out of reach.*The run stopped in step 3; .* resumes after step 2\.$/,
       ) as string,
     });
-    await engine.close();
     await fs.rm(down);
     const resumed = await trained(guarded, run);
     expect(resumed.metrics).toEqual(whole.metrics);
@@ -165,11 +173,10 @@ describe("without a judge", () => {
 
   it("a run without any reward ends with an error before it trains", async () => {
     const [run, events] = [await folder("run"), [] as TrainEvent[]];
-    const engine = openEngine({ threads: 1 });
     const running = train({
       ...silentRecipe({}),
       directory: run,
-      engine,
+      engine: hashEngine(),
       onEvent: (event) => events.push(event),
     });
     await expect(running).rejects.toMatchObject({
@@ -178,7 +185,6 @@ describe("without a judge", () => {
         /^No action can be credited: echo left all .* Add a judge to the recipe/,
       ) as string,
     });
-    await engine.close();
     expect(events).toContainEqual(
       expect.objectContaining({ ...warning, problem: expect.stringContaining("left and right") as string }),
     );
