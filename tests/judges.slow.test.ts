@@ -27,6 +27,7 @@ async function folder(name: string): Promise<string> {
   return fs.mkdtemp(path.join(root, `${name}-`));
 }
 
+const localEngine = (): Engine => openEngine({ threads: 1 });
 /** What is no question of learning needs no model. */
 const hashEngine = (): Engine =>
   new HashEngine({ vocabularySize: wordsOf({ environment: echo }).length + 6, endToken: 2 });
@@ -75,7 +76,7 @@ describe("a team rewarded only by a judge", () => {
       const { metrics, evaluations } = await trained(
         silentRecipe(changes, name, options),
         undefined,
-        openEngine({ threads: 1 }),
+        localEngine(),
       );
       const rewards = metrics.map(rewardOf);
       expect(mean(rewards.slice(-3)) - mean(rewards.slice(0, 3))).toBeGreaterThan(0.4);
@@ -141,16 +142,21 @@ describe("verdicts that fail", () => {
 
   it("stop the run above the limit, and it resumes as if nothing had happened", async () => {
     const [judge, run] = [await folder("judge"), await folder("run")];
-    const whole = await trained(silentRecipe({ judge: echoJudge(await folder("judge")) }));
+    const whole = await trained(
+      silentRecipe({ judge: echoJudge(await folder("judge")) }),
+      undefined,
+      localEngine(),
+    );
     const down = path.join(judge, "down");
     const guard = `
       if (require("node:fs").existsSync("down")) { console.error("the model is out of reach"); process.exit(1); }
       import(${JSON.stringify(echoJudgeProgram)});`;
     const guarded = silentRecipe({ judge: echoJudge(judge, { run: [process.execPath, "-e", guard] }) });
+    const engine = localEngine();
     const running = train({
       ...guarded,
       directory: run,
-      engine: hashEngine(),
+      engine,
       onEvent: (event) => {
         if (event.type === "phase" && event.phase === "saving") writeFileSync(down, "");
       },
@@ -161,8 +167,9 @@ describe("verdicts that fail", () => {
         /^the judge failed on (\d+) of \1 actions, failures\.limit allows 10 %\. The first, in train\/3\/0: .* code 1; .*out of reach.*The run stopped in step 3; .* resumes after step 2\.$/,
       ) as string,
     });
+    await engine.close();
     await fs.rm(down);
-    const resumed = await trained(guarded, run);
+    const resumed = await trained(guarded, run, localEngine());
     expect(resumed.metrics).toEqual(whole.metrics);
     expect(resumed.evaluations).toEqual(whole.evaluations);
   });
