@@ -295,6 +295,10 @@ describe("the recipes for models that must be downloaded", () => {
 const tableEnv = { TROUPE_CACHE: at("table-cache"), HF_ENDPOINT: "http://127.0.0.1:9" };
 const magrpoTable = (...more: readonly string[]) =>
   runCommand(["experiment", "magrpo-table", ...more], { cwd: at("table"), env: tableEnv });
+function put(file: string, text: string): void {
+  mkdirSync(path.dirname(at(file)), { recursive: true });
+  writeFileSync(at(file), text);
+}
 const tableModels = ["models/Qwen2.5-Coder-3B", "models/Qwen2.5-Coder-7B"];
 
 describe("the experiment `magrpo-table`", { timeout: 120_000 }, () => {
@@ -309,10 +313,6 @@ describe("the experiment `magrpo-table`", { timeout: 120_000 }, () => {
   });
 
   it("has the cells of the published recipes", async () => {
-    const put = (file: string, text: string): void => {
-      mkdirSync(path.dirname(at(file)), { recursive: true });
-      writeFileSync(at(file), text);
-    };
     for (const model of tableModels)
       for (const file of ["config.json", "tokenizer.json"]) put(`table/${model}/${file}`, "{}");
     const placed = "table-cache/data/placed";

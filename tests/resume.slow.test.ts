@@ -56,7 +56,7 @@ interface Row {
 
 const times = <Value>(count: number, value: Value): Value[] => Array.from({ length: count }, () => value);
 
-function row(running: string, given: object, kills: readonly Kill[], files: readonly string[]): Row {
+function training(running: string, given: object, kills: readonly Kill[], files: readonly string[]): Row {
   return { running, script: support("train-process.ts"), given: [JSON.stringify(given)], kills, files };
 }
 
@@ -67,13 +67,13 @@ const reference = "beginning/whole/model.safetensors";
 const last = ["checkpoints/step-10/whole.optimizer", "checkpoints/step-10/adapter.json", "result.json"];
 
 const trainings: readonly Row[] = [
-  row(
+  training(
     "a whole model and an adapter",
     { algorithm: { name: "at-grpo", samples: 3 } },
     ["saving 1", "saving 2", ...times(3, "moment" as const), "early", ...atWrites, "write"],
     last,
   ),
-  row(
+  training(
     "critics, and KL to references in the reward",
     {
       algorithm: {
@@ -87,19 +87,19 @@ const trainings: readonly Row[] = [
     atWrites,
     [reference],
   ),
-  row(
+  training(
     "refilled steps",
     { algorithm: { name: "grpo", samples: 3, kl: inLoss, dynamicSampling: true, refills: 2 } },
     atWrites,
     [reference],
   ),
-  row(
+  training(
     "a moving baseline",
     { algorithm: { name: "reinforce", samples: 2, kl: { ...inLoss, estimator: "k3" }, baseline: "moving" } },
     atWrites,
     [reference],
   ),
-  row("a batch sampled ahead", { algorithm: { name: "grpo", samples: 3 }, maxLag: 1 }, atWrites, [
+  training("a batch sampled ahead", { algorithm: { name: "grpo", samples: 3 }, maxLag: 1 }, atWrites, [
     "checkpoints/step-8/next-batch.jsonl",
   ]),
 ];
@@ -118,25 +118,31 @@ const asked = (folder: string): readonly string[] =>
     .trim()
     .split(/\s+/);
 
+/** Nothing is asked twice. */
+function questions(whole: string, parts: string): void {
+  const ids = asked(parts);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.toSorted()).toEqual(asked(whole).toSorted());
+}
+
 const judged = judges.map(([algorithm, judge], index): Row => ({
-  ...row(`verdicts (${index})`, { algorithm, judge }, ["step 1", "step 2"], ["verdicts.jsonl"]),
-  alsoEqual: (whole, parts) => {
-    const ids = asked(parts);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.toSorted()).toEqual(asked(whole).toSorted());
-  },
+  ...training(`verdicts (${index})`, { algorithm, judge }, ["step 1", "step 2"], ["verdicts.jsonl"]),
+  alsoEqual: questions,
 }));
+
+/** No program of a tool runs twice. */
+function ranOnce(_: string, parts: string): void {
+  const keys = programsIn(readFileSync(path.join(parts, "run", "programs.jsonl"), "utf8"));
+  expect(keys.length).toBeGreaterThan(1);
+  expect(new Set(keys).size).toBe(keys.length);
+}
 
 const tools: Row = {
   running: "Python and search",
   script: support("tools-process.ts"),
   given: [model],
   kills: ["step 1", "step 2"],
-  alsoEqual: (_, parts) => {
-    const keys = programsIn(readFileSync(path.join(parts, "run", "programs.jsonl"), "utf8"));
-    expect(keys.length).toBeGreaterThan(1);
-    expect(new Set(keys).size).toBe(keys.length);
-  },
+  alsoEqual: ranOnce,
 };
 
 /** Writes down that it started. `moody`: it does something else each time, and prints what it is recognised by. */
@@ -194,14 +200,17 @@ const driven = (...more: readonly string[]) => ({
 const startsIn = (folder: string): number =>
   readFileSync(path.join(folder, "starts"), "utf8").split("\n").length - 1;
 
+/** What had ended does not run again. */
+function starts(whole: string, parts: string): void {
+  expect(startsIn(whole)).toBe(trajectories);
+  expect(startsIn(parts)).toBeGreaterThan(trajectories);
+  expect(startsIn(parts)).toBeLessThanOrEqual(trajectories + 4 * lostByKill);
+}
+
 const programs = [0, 1].map((lag): Row => ({
   ...driven(`train.maxLag=${lag}`),
   running: `programs that drive themselves, with a lag of ${lag}`,
-  alsoEqual: (whole, parts) => {
-    expect(startsIn(whole)).toBe(trajectories);
-    expect(startsIn(parts)).toBeGreaterThan(trajectories);
-    expect(startsIn(parts)).toBeLessThanOrEqual(trajectories + 4 * lostByKill);
-  },
+  alsoEqual: starts,
 }));
 
 let folders = 0;
@@ -225,8 +234,8 @@ interface Killing {
 /** Starts the row's command in the folder. @returns whether it was killed, and what it printed */
 async function start({ script, given }: Row, cwd: string, killing?: Killing) {
   const { kill = "", draw = () => 0, writes = 0 } = killing ?? {};
-  const last = { early: 60, write: Math.floor(writes / 2) }[kill as string];
-  const own = last === undefined ? kill : `write ${1 + draw(last)}`;
+  const latest = { early: 60, write: Math.floor(writes / 2) }[kill as string];
+  const own = latest === undefined ? kill : `write ${1 + draw(latest)}`;
   const args = script.endsWith("main.ts") ? given : [own, ...given];
   const child = spawn(process.execPath, [script, ...args], { cwd });
   const [ended, errors] = [once(child, "exit"), text(child.stderr)];
@@ -290,6 +299,7 @@ describe.each([...trainings, ...judged, tools, ...programs])("$running", { timeo
   });
 });
 
+type Lines = readonly string[];
 const linesIn = async (folder: string, name: string, without = "") =>
   (await readLines(path.join(folder, "run", name))).map(({ value }) =>
     JSON.stringify(value, (key, each: unknown) => (key === without ? undefined : each)),
@@ -302,8 +312,8 @@ describe("what would do something else the second time", { timeout: 600_000 }, (
       const run = [process.execPath, echoJudgeProgram, "moody"];
       const folder = newFolder();
       // Killed in the fourth step, after the checkpoint of the second and the record of the third.
-      const moody = row("moody", { algorithm, judge: { ...judge, run } }, ["step 4"], []);
-      let [before, first, verdicts]: (readonly string[])[] = [[], [], []];
+      const moody = training("moody", { algorithm, judge: { ...judge, run } }, ["step 4"], []);
+      let [before, first, verdicts]: [Lines, Lines, Lines] = [[], [], []];
       await killedAndEnded(moody, folder, 0, async () => {
         // A recorded fault of a judge counts as a failure once the run was resumed.
         before = await linesIn(folder, "metrics.jsonl", "services");
