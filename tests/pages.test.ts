@@ -4,11 +4,15 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, expect, it } from "vitest";
-import { runCommand } from "../src/cli/testing/command.ts";
-import { works } from "../src/environments/code/testing/sandbox.ts";
+import { afterAll, expect, it, vi } from "vitest";
+import { sandbox, works } from "../src/environments/code/testing/sandbox.ts";
+import { plainReply } from "../src/environments/progression.ts";
+import { scoreActions } from "../src/environments/score.ts";
+import { sourceOf } from "../src/environments/tasks.ts";
 import { questionOf } from "../src/judges/command/question.ts";
 import { talk } from "../src/judges/testing/talk.ts";
+import { rootKey } from "../src/random.ts";
+import { resolveWithoutModels } from "../src/recipes/resolve.ts";
 import { edgesOf } from "../src/rollout/navigate.ts";
 
 const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
@@ -102,24 +106,23 @@ policies: { helper: { model: { preset: nano } }, main: { model: { preset: nano }
 `,
 );
 const main = (more: string): string => `def add1(a):\n    b = aux(a)\n    return b + 1${more}\n`;
+const helper = plainReply("def aux(a):\n    return a + 6\n");
 const actions = [main(""), main(` # ${"long ".repeat(50)}`)].map((text) => ({
-  task: 0,
-  actions: [{ helper: "def aux(a):\n    return a + 6\n", main: text }],
+  helper,
+  main: plainReply(text),
 }));
-write("actions.jsonl", actions.map((line) => `${JSON.stringify(line)}\n`).join(""));
 
 const paid = (local: number) => ({ team: 1, local, parts: { brief: local } });
 
 it.runIf(works)("docs/code.md: a module changes the reward of `code`", async () => {
-  const { code, stdout, stderr } = await runCommand(["score", "brief.yaml", "actions.jsonl", "--json"], {
-    cwd: project,
-  });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  const lines = stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { readonly rewards: unknown });
-  expect(lines).toMatchObject([
+  vi.stubEnv("TROUPE_CACHE", path.join(project, "cache"));
+  const { environment } = await resolveWithoutModels(path.join(project, "brief.yaml"));
+  const source = sourceOf(environment, "heldOut");
+  const task = source.size === null ? null : await source.at(0);
+  // A command would prove the sandbox before it scores.
+  const setting = { key: rootKey(1), services: { sandbox } };
+  const scored = await Promise.all(actions.map((one) => scoreActions(environment, task, [one], setting)));
+  expect(scored).toMatchObject([
     { rewards: [{ helper: paid(0.1), main: paid(0.1) }] },
     { rewards: [{ helper: paid(0.1), main: paid(0) }] },
   ]);
