@@ -183,16 +183,6 @@ describe("a service", () => {
     expect(outcomesOf(atOnce)).toEqual([[0.25, null]]);
   });
 
-  it("by silence, while it is asked, earns nothing; that never reports is rewarded by nothing", async () => {
-    const options = { timeoutSeconds: 1 };
-    const silent = await playBy(({ roles }) => ask(roles.writer, "x"), { options });
-    expect(outcomesOf(silent)).toEqual([
-      [0, expect.stringContaining("the service neither called a role nor answered for 1 seconds")],
-    ]);
-    const lost = await playBy((_, response) => response.writeHead(202).end(), { options });
-    expect(lost).toMatchObject({ ends: [], actions: [] });
-  });
-
   it("that breaks off is asked again in a new session; what is left of the old one is rejected", async () => {
     const asked: Asked[] = [];
     const late: number[] = [];
@@ -282,16 +272,16 @@ describe("a service", () => {
   });
 });
 
-describe("a reward by webhook", () => {
-  const posting = `
-    await ask("WRITER", "x");
-    const post = (value) => fetch(process.env.TROUPE_REWARD_URL, {
-      method: "POST",
-      headers: { authorization: "Bearer " + process.env.OPENAI_API_KEY },
-      body: JSON.stringify(value),
-    });`;
-  const options = { reward: "webhook", timeoutSeconds: 10 };
+const posting = `
+  await ask("WRITER", "x");
+  const post = (value) => fetch(process.env.TROUPE_REWARD_URL, {
+    method: "POST",
+    headers: { authorization: "Bearer " + process.env.OPENAI_API_KEY },
+    body: JSON.stringify(value),
+  });`;
+const options = { reward: "webhook", timeoutSeconds: 10 };
 
+describe("a reward by webhook", () => {
   it("may come before the end of the program, or after it from whoever the program told", async () => {
     const before = await play(`${posting} await post({ score: 0.5, roles: { writer: 1 } });`, {
       options,
@@ -310,10 +300,7 @@ describe("a reward by webhook", () => {
     expect(outcomesOf(await play(told, { options, samples: 1 }))).toEqual([[0.25, null]]);
   });
 
-  it("that never comes: nothing rewards the episode; a program that fails earns nothing", async () => {
-    const never = await play(posting, { options: { ...options, timeoutSeconds: 5 }, samples: 1 });
-    expect(never.ends).toEqual([]);
-    expect(never.actions).toMatchObject([{ masked: "nothing rewards the episode" }]);
+  it("of a program that fails does not count", async () => {
     const failed = await play(`${posting} await post(1); process.exit(3);`, { options, samples: 1 });
     expect(outcomesOf(failed)).toEqual([[0, "the program failed: it exited with code 3"]]);
   });
@@ -326,20 +313,37 @@ describe("a reward by webhook", () => {
   });
 });
 
-it("a grader that never ends is a failure of ours: counted, and no score", async () => {
+/** All of them wait, at the same time. */
+async function waits() {
   const module = join(folder, "endless.mjs");
   writeFileSync(module, "export default () => new Promise(() => {});");
-  const setting = await settingOf(`await ask("WRITER", "x");`, {
+  const grading = await settingOf(`await ask("WRITER", "x");`, {
     options: { reward: module, timeoutSeconds: 5 },
     samples: 1,
   });
-  const log = new ServiceLog();
-  const { value, services } = await withServicesUsed(() =>
-    growEpisodes({ ...setting, services: { ...setting.services, log } }, rootKey(1), [start]),
-  );
-  expect(value.episodes).toEqual([]);
-  expect(value.failed).toMatchObject([{ cause: { message: "grader took longer than 5 seconds" } }]);
-  expect(services["grader"]).toMatchObject({ failures: 1 });
+  const services = { ...grading.services, log: new ServiceLog() };
+  return Promise.all([
+    playBy(({ roles }) => ask(roles.writer, "x"), { options: { timeoutSeconds: 1 } }),
+    playBy((_, response) => response.writeHead(202).end(), { options: { timeoutSeconds: 1 } }),
+    play(posting, { options: { ...options, timeoutSeconds: 5 }, samples: 1 }),
+    withServicesUsed(() => growEpisodes({ ...grading, services }, rootKey(1), [start])),
+  ]);
+}
+
+describe("silence", () => {
+  it("of a service that is asked earns nothing; without a report nothing rewards the episode; of a grader it is a failure of ours", async () => {
+    const [silent, unreported, unposted, ungraded] = await waits();
+    expect(outcomesOf(silent)).toEqual([
+      [0, expect.stringContaining("the service neither called a role nor answered for 1 seconds")],
+    ]);
+    expect(unreported).toMatchObject({ ends: [], actions: [] });
+    expect(unposted.ends).toEqual([]);
+    expect(unposted.actions).toMatchObject([{ masked: "nothing rewards the episode" }]);
+    const { value, services } = ungraded;
+    expect(value.episodes).toEqual([]);
+    expect(value.failed).toMatchObject([{ cause: { message: "grader took longer than 5 seconds" } }]);
+    expect(services["grader"]).toMatchObject({ failures: 1 });
+  });
 });
 
 const choosing = (replies: string): string => `

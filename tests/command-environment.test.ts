@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { command, type CommandState } from "../src/environments/command/definition.ts";
 import { commandOptions } from "../src/environments/command/options.ts";
+import { earnedBy } from "../src/environments/command/reward.ts";
 import { ServiceError, TroupeError } from "../src/errors.ts";
 import { rootKey } from "../src/random.ts";
 import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
@@ -39,8 +40,11 @@ console.log(JSON.stringify({ score: 0.5, roles: { writer: 0.25 } }));
 `;
 
 describe("an episode of a program", () => {
-  it("is its calls, in their order, with the reward that it printed", async () => {
-    const episode = await play(dialogue);
+  it("is its calls, in their order, with the reward that it printed, and the same again", async () => {
+    const setting = await settingOf(dialogue, {});
+    const episode = await growEpisode(setting, rootKey(1), start);
+    expect(await growEpisode(setting, rootKey(1), start)).toEqual(episode);
+    expect(episode.actions[0]?.reply.text).not.toBe(episode.actions[3]?.reply.text);
     const { root, ends } = treeOf(episode);
     expect(ends.map(({ outcome, turns, node }) => [outcome, turns, node.id])).toEqual([
       [{ success: false, score: 0.5 }, 2, "0.0.0.0"],
@@ -72,16 +76,6 @@ describe("an episode of a program", () => {
     expect(ends[0]?.node.state).toMatchObject({ output: expect.stringContaining("some output") });
   });
 
-  it("is the same again, and differs between the trajectories of a task", async () => {
-    const setting = await settingOf(dialogue, {});
-    const [one, other] = [
-      await growEpisode(setting, rootKey(1), start),
-      await growEpisode(setting, rootKey(1), start),
-    ];
-    expect(other).toEqual(one);
-    expect(one.actions[0]?.reply.text).not.toBe(one.actions[3]?.reply.text);
-  });
-
   it("has the reward of its last line, although another process keeps its output open", async () => {
     const program = `
       await ask("WRITER", "x");
@@ -93,24 +87,13 @@ describe("an episode of a program", () => {
     expect(outcomesOf(await play(program, { samples: 1 }))).toEqual([[1, null]]);
   });
 
-  it("has a reward with a mark of its encoding, but none with a key twice", async () => {
-    const writes = (text: string) => `
-      await ask("WRITER", "x");
-      (await import("node:fs")).writeFileSync(process.env.TROUPE_REWARD_FILE, ${JSON.stringify(text)});`;
-    const played = async (text: string) =>
-      outcomesOf(await play(writes(text), { samples: 1, options: { reward: "file" } }));
-    expect(await played("\ufeff0.5")).toEqual([[0.5, null]]);
-    expect(await played('{"score":0,"score":1}')).toEqual([
-      [0, expect.stringContaining("it has a key twice")],
-    ]);
-  });
-
-  it("is damaged if any bit of its packed record is another", async () => {
+  it("is damaged if a bit of its packed record is another", async () => {
     const episode = await play(`await ask("WRITER", "x"); console.log(0.5);`, { samples: 1 });
     const whole = JSON.stringify(encodeEpisode(episode).json);
     const bytes = Buffer.from(await packed(episode), "base64");
     const read: string[] = [];
-    for (let bit = 0; bit < 8 * bytes.length; bit++) {
+    // Every place in a byte, and every part of the record.
+    for (let bit = 0; bit < 8 * bytes.length; bit += 7) {
       const damaged = Buffer.from(bytes);
       damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7));
       const back = await unpacked(damaged.toString("base64"), "here").catch(() => null);
@@ -191,26 +174,6 @@ describe("its reward", () => {
       "console.log('done')",
       [0, "the last line of its output is no reward: done"],
     ],
-    ...["-1", "1.5", "1e999", '{"score":0.5,"roles":{"writer":7}}'].map(
-      (line): [string, object, string, readonly unknown[]] => [
-        `is 0, with a reason, for ${line}, which is not from 0 to 1`,
-        {},
-        `console.log(${JSON.stringify(line)})`,
-        [0, `the last line of its output is no reward: ${line}`],
-      ],
-    ),
-    [
-      "is 0, with a reason, if it is for a role that does not exist",
-      {},
-      `console.log('{"score":0.5,"roles":{"writter":1}}')`,
-      [0, expect.stringContaining("(there is no role `writter`; the roles are writer, critic)")],
-    ],
-    [
-      "is 0, with a reason, if it is for an answer that does not exist",
-      {},
-      `console.log('{"score":0.5,"replies":{"msg_no":1}}')`,
-      [0, expect.stringContaining("(no answer has the id `msg_no`)")],
-    ],
     [
       "is 0 for a crash, whatever was printed",
       {},
@@ -220,6 +183,33 @@ describe("its reward", () => {
   ])("%s", async (_, options, program, expected) => {
     const episode = await play(`await ask("WRITER", "x");\n${program}`, { options, samples: 1 });
     expect(outcomesOf(episode)).toEqual([expected]);
+  });
+
+  /** Of a program that ended well, and wrote this on its last line. */
+  const earned = (reward: string) =>
+    earnedBy(
+      { reward: "last-line", seats: ["writer", "critic"], timeoutSeconds: 5 },
+      null,
+      { exitCode: 0, problem: null, reward, output: "", errors: "" },
+      {},
+      { replies: [], reported: undefined },
+    );
+
+  it.each([
+    ["-1", ""],
+    ["1.5", ""],
+    ["1e999", ""],
+    ['{"score":0.5,"roles":{"writer":7}}', ""],
+    ['{"score":0.5,"roles":{"writter":1}}', " (there is no role `writter`; the roles are writer, critic)"],
+    ['{"score":0.5,"replies":{"msg_no":1}}', " (no answer has the id `msg_no`)"],
+    ['{"score":0,"score":1}', " (it has a key twice)"],
+  ])("is 0, with a reason, for %s", async (line, why) => {
+    const reason = `the last line of its output is no reward: ${line}${why}`;
+    expect(await earned(line)).toMatchObject({ score: 0, reason });
+  });
+
+  it("may have a mark of its encoding", async () => {
+    expect(await earned("\ufeff0.5")).toEqual({ score: 0.5 });
   });
 
   it("comes from a grader that sees the task, the output and every reply", async () => {

@@ -128,10 +128,3 @@ describe.each([
     expect(readFileSync(fileOf(example), "utf8")).not.toContain("nothing rewards the episode");
   });
 });
-
-const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
-
-it("the page shows the program of verifiers", () => {
-  const shown = /```python\n(.*?)```/s.exec(read("docs/environments-of-others.md"))?.[1] ?? "";
-  expect(read("examples/verifiers/play.py")).toContain(shown.replaceAll(/^(?=.)/gm, "    "));
-});

@@ -1,19 +1,21 @@
 /**
- * Failing services. An environment that fails a fifth of its calls trains like one that never fails: retries get the
- * same keys, so that no sample is lost or counted twice. Permanent failures are dropped and counted; too many stop the
- * run.
+ * Failing services. A run whose engine and environment fail a fifth of all calls ends like one that never fails: retries get
+ * the same keys, so that no sample is lost or counted twice. Permanent failures are dropped and counted; too many stop the run.
  */
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
-import { openEngine } from "../src/engines/open.ts";
+import type { Engine } from "../src/engines/engine.ts";
+import { faultyEngine, TinyEngine } from "../src/engines/testing/tiny-engine.ts";
 import type { Context, Environment } from "../src/environments/environment.ts";
 import { ServiceError } from "../src/errors.ts";
-import { drawFloat, generatorOf } from "../src/random.ts";
+import { drawFloat, generatorOf, rootKey } from "../src/random.ts";
 import { readEvaluations, readMetrics } from "../src/runs/read.ts";
-import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
+import { HashEngine } from "../src/train/testing/hash-engine.ts";
+import { recordsOf } from "../src/train/testing/records-of.ts";
+import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
 import { train, type TrainOutcome } from "../src/train/run.ts";
 import { echo } from "./support/echo.ts";
 
@@ -23,29 +25,15 @@ beforeAll(async () => {
 });
 afterAll(() => fs.rm(root, { recursive: true }));
 
-interface Faults {
-  /** Share of the calls that fail. */
-  readonly share: number;
-  /** How often a failing call fails: later tries succeed. */
-  readonly times?: number;
-  calls: number;
-}
-
-/** Whether a call fails depends on its key: the same calls fail in every run. */
-function faulty(faults: Faults): Environment {
-  const tries = new Map<string, number>();
-  const fail = ({ key }: Context): void => {
-    const name = `${key.high} ${key.low}`;
-    const before = tries.get(name) ?? 0;
-    tries.set(name, before + 1);
-    if (drawFloat(generatorOf(key)) >= faults.share || before >= (faults.times ?? 1)) return;
-    faults.calls++;
-    throw new ServiceError("the service did not answer");
+/** An environment whose calls fail if `fails` says so. */
+function failing(environment: Environment, fails: (context: Context) => boolean): Environment {
+  const check = (context: Context): void => {
+    if (fails(context)) throw new ServiceError("the service did not answer");
   };
   return {
-    ...echo,
-    start: async (task, context) => (fail(context), echo.start(task, context)),
-    step: async (state, replies, context) => (fail(context), echo.step(state, replies, context)),
+    ...environment,
+    start: async (task, context) => (check(context), environment.start(task, context)),
+    step: async (state, replies, context) => (check(context), environment.step(state, replies, context)),
   };
 }
 
@@ -62,35 +50,60 @@ function recipeWith(failures: object, steps = 4) {
   }).recipe;
 }
 
+const hashEngine = () =>
+  new HashEngine({ vocabularySize: wordsOf({ environment: echo }).length + 6, endToken: 2 });
+
 async function trained(name: string, environment: Environment, recipe: ReturnType<typeof recipeWith>) {
   const directory = path.join(root, name);
-  const engine = openEngine({ threads: 1 });
   const algorithm = algorithmFrom("at-grpo", { samples: 4 });
-  try {
-    const outcome: TrainOutcome = await train({ recipe, environment, algorithm, directory, engine });
-    return { outcome, metrics: await readMetrics(directory), evaluations: await readEvaluations(directory) };
-  } finally {
-    await engine.close();
-  }
+  const outcome: TrainOutcome = await train({
+    recipe,
+    environment,
+    algorithm,
+    directory,
+    engine: hashEngine(),
+  });
+  return { outcome, metrics: await readMetrics(directory), evaluations: await readEvaluations(directory) };
 }
 
-describe("an environment whose services fail a fifth of their calls", () => {
-  it("trains, with retries, like one that never fails", async () => {
-    const faults: Faults = { share: 0.2, times: 2, calls: 0 };
-    const plain = await trained("plain", echo, recipeWith({}));
-    const retried = await trained("retried", faulty(faults), recipeWith({}));
-    expect(faults.calls).toBeGreaterThan(100);
-    expect(retried.metrics).toEqual(plain.metrics);
-    expect(retried.evaluations).toEqual(plain.evaluations);
+/** PPO with a critic and a reference, in two minibatches and epochs: every verb, in every order of a run. */
+async function recorded(name: string, environment: Environment, engine: Engine) {
+  const stage = { steps: 3, tasksPerStep: 4, learningRate: 0.03, minibatches: 2, epochs: 2 };
+  const recipe = { ...recipeWith({ retries: 200, limit: 0 }), train: { ...recipeWith({}).train, ...stage } };
+  const kl = { where: "loss", coefficient: 0.01 };
+  const algorithm = algorithmFrom("ppo", { samples: 4, kl });
+  const directory = path.join(root, name);
+  await train({ recipe, environment, algorithm, directory, engine });
+  await engine.close();
+  for (const { rollout } of await readMetrics(directory)) expect(rollout?.episodes).toBe(4);
+  return recordsOf(directory);
+}
+
+describe("services that fail", () => {
+  it("a fifth of all calls: no sample is lost or counted twice, and weights and records are the same, bit for bit", async () => {
+    const expected = await recorded("whole", echo, new TinyEngine());
+    const generator = generatorOf(rootKey(7));
+    const failed = { engine: 0, environment: 0 };
+    const environment = failing(echo, () => {
+      const fails = drawFloat(generator) < 0.2;
+      if (fails) failed.environment += 1;
+      return fails;
+    });
+    const onFailure = (): void => void (failed.engine += 1);
+    const engine = faultyEngine(new TinyEngine(), { failing: 0.2, delay: 3, onFailure });
+    const found = await recorded("faulty", environment, engine);
+    expect(Object.keys(found)).toEqual(Object.keys(expected));
+    expect(Object.keys(found)).toContain(path.join("checkpoints", "step-3", "shared.json"));
+    expect(Object.keys(found).filter((name) => found[name] !== expected[name])).toEqual([]);
+    expect(failed.engine).toBeGreaterThan(20);
+    expect(failed.environment).toBeGreaterThan(20);
   });
 
-  it("loses episodes without retries, and counts them", async () => {
-    const faults: Faults = { share: 0.01, times: Infinity, calls: 0 };
-    const { outcome, metrics, evaluations } = await trained(
-      "dropped",
-      faulty(faults),
-      recipeWith({ retries: 0, limit: 0.9 }),
-    );
+  it("for good: episodes are lost, and counted", async () => {
+    // Whether a call fails depends on its key: the same calls fail in every run.
+    const environment = failing(echo, ({ key }) => drawFloat(generatorOf(key)) < 0.01);
+    const recipe = recipeWith({ retries: 0, limit: 0.9 });
+    const { outcome, metrics, evaluations } = await trained("dropped", environment, recipe);
     const lost = metrics.map(({ rollout }) => rollout?.failed ?? 0);
     const total = lost.reduce((sum, each) => sum + each, 0);
     const unmeasured = evaluations.reduce((sum, { failed }) => sum + (failed ?? 0), 0);
@@ -99,22 +112,15 @@ describe("an environment whose services fail a fifth of their calls", () => {
     expect(outcome).toMatchObject({ status: "finished", result: { failedEpisodes: total + unmeasured } });
   });
 
-  it("stops above the limit, and resumes as if nothing had happened", async () => {
-    const plain = await trained("whole", echo, recipeWith({ retries: 0 }));
+  it("above the limit: the run stops, and resumes as if nothing had happened", async () => {
+    const plain = await trained("limited", echo, recipeWith({ retries: 0 }));
     let isDown = false;
-    const failing = faulty({ share: 1, times: Infinity, calls: 0 });
-    const switching: Environment = {
-      ...echo,
-      step: (...call) => (isDown ? failing : echo).step(...call),
-    };
-    const directory = path.join(root, "stopped");
-    const engine = openEngine({ threads: 1 });
     const running = train({
       recipe: recipeWith({ retries: 0 }),
-      environment: switching,
+      environment: { ...echo, step: (...call) => (isDown ? failing(echo, () => true) : echo).step(...call) },
       algorithm: algorithmFrom("at-grpo", { samples: 4 }),
-      directory,
-      engine,
+      directory: path.join(root, "stopped"),
+      engine: hashEngine(),
       onEvent: (event) => {
         if (event.type === "step" && event.metrics.step === 3) isDown = true;
       },
@@ -125,7 +131,6 @@ describe("an environment whose services fail a fifth of their calls", () => {
         /did not answer.*So all 8 episodes failed.*stopped in step 4.*resumes after step 3/s,
       ) as string,
     });
-    await engine.close();
     const resumed = await trained("stopped", echo, recipeWith({ retries: 0 }));
     expect(resumed.metrics).toEqual(plain.metrics);
     expect(resumed.evaluations).toEqual(plain.evaluations);

@@ -401,8 +401,8 @@ environment:
   words: [opposite, of, is, the, "no", ",", another, "yes", hot, cold, big, small]
 team: { roles: ${roles}, hosted: ${hosted}, turns: 2 }
 policies: { writer: { model: { preset: nano } } }
-algorithm: { name: mas-grpo, samples: 4 }
-train: { steps: 3, tasksPerStep: 2, learningRate: 0.0015 }
+algorithm: { name: mas-grpo, samples: 3 }
+train: { steps: 2, tasksPerStep: 2, learningRate: 0.0015 }
 evaluation: { tasks: 2 }
 checkpoint: { every: 1 }
 record: { training: { perStep: all } }
@@ -428,8 +428,8 @@ engine: { threads: 1 }
     const steps = metricsOf("whole").trim().split("\n");
     expect(JSON.parse(steps[0] ?? "")).toMatchObject({
       policies: { writer: { optimizerSteps: 1 } },
-      rollout: { roles: { critic: { actions: 8, truncated: 0 } }, episodes: 2 },
-      services: { critic: { calls: 8 } },
+      rollout: { roles: { critic: { actions: 6, truncated: 0 } }, episodes: 2 },
+      services: { critic: { calls: 6 } },
     });
     const actions: unknown[] = [];
     for await (const { episode, credit } of readEpisodes(join(folder, "runs", "whole"), {
@@ -452,11 +452,11 @@ engine: { threads: 1 }
         }
       }
     }
-    expect(actions).toEqual(Array.from({ length: 24 }, () => ["wise", null, true, 0, 0]));
+    expect(actions).toEqual(Array.from({ length: 12 }, () => ["wise", null, true, 0, 0]));
     // A service that is gone in the second step stops the run, and when it is back the run ends as the other did.
     const says = answer;
     asked.length = 0;
-    answer = (one) => (asked.length > 10 ? { status: 503, body: {} } : says(one));
+    answer = (one) => (asked.length > 8 ? { status: 503, body: {} } : says(one));
     const gone = await train("resumed", "failures.retries=0");
     expect([gone.code, gone.stderr]).toEqual([
       1,

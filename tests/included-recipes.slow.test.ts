@@ -1,15 +1,14 @@
 /**
- * The included recipes for models that must be downloaded complete a training step: from random weights of their models'
- * architectures (head size, shared keys and values, biases or norms of queries and keys, tied embeddings), vocabularies and
- * kinds of chat template, with fewer layers and a smaller width, on data of the same form as theirs. The coach of a recipe is
- * one on this machine.
+ * The included recipes for models that must be downloaded fit stand-ins for them: random weights of their architectures
+ * (head size, shared keys and values, biases or norms of queries and keys, tied embeddings), vocabularies and kinds of chat
+ * template, with fewer layers and a smaller width, and data of the same form as theirs. One recipe of each form completes a
+ * training step. The coach of a recipe is one on this machine.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
-import { openEngine } from "../src/engines/open.ts";
+import { runCommand, troupe } from "../src/cli/testing/command.ts";
 import { works } from "../src/environments/code/testing/sandbox.ts";
 import { convertDsbench } from "../src/environments/data-science/tasks/dsbench.ts";
 import { writeDsbench } from "../src/environments/data-science/testing/dsbench-folder.ts";
@@ -17,13 +16,14 @@ import { coachServer, type CoachServer } from "../src/judges/coach/testing/coach
 import { initModel } from "../src/models/init.ts";
 import type { Preset } from "../src/models/presets.ts";
 import { loadTree } from "../src/recipes/load.ts";
-import { resolveRecipe } from "../src/recipes/resolve.ts";
+import { resolveRecipe, type ResolvedRecipe } from "../src/recipes/resolve.ts";
 import { shippedRecipes } from "../src/recipes/shipped.ts";
 import { plainOf } from "../src/recipes/tree.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import { hasPackages } from "../src/sandbox/packages/testing.ts";
 import { likeDeepSeekR1, likeQwen3, writeLargeTokenizer } from "../src/text/testing/large-tokenizer.ts";
 import { train } from "../src/train/run.ts";
+import { namedTeams } from "../src/train/teams.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-included-recipes-"));
 const at = (name: string): string => path.join(folder, name);
@@ -188,17 +188,23 @@ function coachInsteadOf(judge: Written["judge"]): readonly string[] {
   return ["judge=null", `judge=${JSON.stringify(own)}`];
 }
 
-/** Trains one step. @returns the run's folder */
-async function trained(name: string, run: string, changes: readonly string[] = []): Promise<string> {
+async function resolved(name: string, changes: readonly string[] = []): Promise<ResolvedRecipe> {
   const file = shippedRecipes()[name] ?? "";
   // Not for data science, whose packages are in the user's cache.
   if (/^(code|math)\//.test(name)) vi.stubEnv("TROUPE_CACHE", at("cache"));
-  const resolved = await resolveRecipe(file, [...shortened(name, file), ...changes]);
-  expect(resolved.recipe.name).toBe(name.replace("/", "-"));
-  expect(resolved.recipe.description).not.toBe("");
-  const engine = openEngine(resolved.recipe.engine);
+  return resolveRecipe(file, [...shortened(name, file), ...changes]);
+}
+
+/** Trains one step. @returns the run's folder */
+async function trained(
+  name: string,
+  run = name.replace("/", "-"),
+  changes: readonly string[] = [],
+): Promise<string> {
+  const recipe = await resolved(name, changes);
+  const engine = await recipe.configuredEngine.open();
   try {
-    expect((await train({ ...resolved, directory: at(run), engine })).status).toBe("finished");
+    expect((await train({ ...recipe, directory: at(run), engine })).status).toBe("finished");
   } finally {
     await engine.close();
   }
@@ -223,28 +229,44 @@ function learningIn(name: string): readonly string[] {
 }
 
 /** Whether this machine has what the programs of a folder's recipes need. */
-const runs: Readonly<Record<string, (name: string) => boolean>> = {
-  "at-grpo-games": (name) => works || name.endsWith("-direct"),
-  code: () => true,
-  math: () => works,
-  "data-science": () => hasPackages,
+const runs: Readonly<Record<string, boolean>> = {
+  "at-grpo-games": works,
+  code: true,
+  math: works,
+  "data-science": hasPackages,
 };
+const names = Object.keys(shippedRecipes()).filter((name) => (name.split("/")[0] ?? "") in runs);
 
-describe.each(Object.keys(runs))("the recipes of %s", (parent) => {
-  const names = Object.keys(shippedRecipes()).filter((name) => name.startsWith(`${parent}/`));
-
-  it("are there", () => expect(names.length).toBeGreaterThan(2));
-
-  it.for(names)("%s completes a step", async (name, { skip }) => {
-    skip(!runs[parent]?.(name), "what runs its programs is missing");
-    const run = await trained(name, name.replace("/", "-"));
-    expect(await trainedIn(run)).toEqual(learningIn(name));
-    const ran = existsSync(path.join(run, "programs.jsonl"));
-    expect(ran).toBe(parent === "at-grpo-games" ? name.endsWith("-program") : ran);
+describe("the recipes for models that must be downloaded", () => {
+  it.each(Object.keys(runs))("of %s are there", (parent) => {
+    expect(names.filter((name) => name.startsWith(`${parent}/`)).length).toBeGreaterThan(2);
   });
-});
 
-describe("the recipes of at-grpo-games", () => {
+  it.for(names)("%s fits such models and data", async (name) => {
+    const { recipe, environment } = await resolved(name);
+    expect(recipe.name).toBe(name.replace("/", "-"));
+    expect(recipe.description).not.toBe("");
+    const [{ team }] = namedTeams(recipe, environment);
+    const learning = team.roles.filter(({ frozen }) => !frozen).map(({ policy }) => policy);
+    expect([...new Set(learning)].toSorted()).toEqual(learningIn(name));
+  });
+
+  // One for each form of a team and each family of algorithms.
+  it.for([
+    "code/at-grpo-he",
+    "code/grpo-he",
+    "code/mt-magrpo-che",
+    "data-science/dsbench-coach",
+    "math/debate",
+    "math/graph",
+    "math/judge",
+    "math/mathchat-aime-r1",
+    "math/tool-reasoner-aggregator",
+  ])("%s completes a step", async (name, { skip }) => {
+    skip(runs[name.split("/")[0] ?? ""] !== true, "what runs its programs is missing");
+    expect(await trainedIn(await trained(name))).toEqual(learningIn(name));
+  });
+
   it.each([
     ["one model", ["team.roles.scout.policy=planner", "policies.scout=null"], ["planner"]],
     [
@@ -252,19 +274,52 @@ describe("the recipes of at-grpo-games", () => {
       ["policies.scout.adapter.rank=16", "policies.planner.adapter.rank=16"],
       ["planner", "scout"],
     ],
-  ])("share %s", async (title, changes, policies) => {
+  ])("of games share %s", async (title, changes, policies) => {
     const run = await trained("at-grpo-games/plan-path-direct", title.replace(" ", "-"), changes);
     expect(await trainedIn(run)).toEqual(policies);
+    expect(existsSync(path.join(run, "programs.jsonl"))).toBe(false);
   });
 
-  it.runIf(works)("are replayed without running a program again", async () => {
-    const run = await trained("at-grpo-games/sudoku-program", "replayed");
-    const recorded = readFileSync(path.join(run, "programs.jsonl"), "utf8");
-    expect(recorded).not.toBe("");
+  it.runIf(works)("of games with programs are replayed without running one again", async () => {
+    const run = await trained("at-grpo-games/sudoku-program");
+    expect(await trainedIn(run)).toEqual(learningIn("at-grpo-games/sudoku-program"));
+    expect(readFileSync(path.join(run, "programs.jsonl"), "utf8")).not.toBe("");
     // No such backend: a program that is not recorded could not run.
     const env = { TROUPE_SANDBOX: "container", PATH: "/nowhere" };
     const { stdout, stderr, code } = await troupe(["replay", run], { cwd: folder, env });
     expect(`${stdout}${stderr}`).toMatch(/same|no difference/i);
     expect(code).toBe(0);
+  });
+});
+
+const tableEnv = { TROUPE_CACHE: at("table-cache"), HF_ENDPOINT: "http://127.0.0.1:9" };
+const magrpoTable = (...more: readonly string[]) =>
+  runCommand(["experiment", "magrpo-table", ...more], { cwd: at("table"), env: tableEnv });
+function put(file: string, text: string): void {
+  mkdirSync(path.dirname(at(file)), { recursive: true });
+  writeFileSync(at(file), text);
+}
+const tableModels = ["models/Qwen2.5-Coder-3B", "models/Qwen2.5-Coder-7B"];
+
+describe("the experiment `magrpo-table`", { timeout: 120_000 }, () => {
+  it("names all that is missing in one message, before anything starts", async () => {
+    mkdirSync(at("table"));
+    const { code, stdout, stderr } = await magrpoTable();
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    for (const model of tableModels)
+      expect(stderr).toContain(`hf download Qwen/${path.basename(model)} --local-dir ${model}`);
+    for (const data of ["humaneval", "coophumaneval"])
+      expect(stderr).toContain(`the data set ${data}: troupe data download ${data}`);
+  });
+
+  it("has the cells of the published recipes", async () => {
+    for (const model of tableModels)
+      for (const file of ["config.json", "tokenizer.json"]) put(`table/${model}/${file}`, "{}");
+    const placed = "table-cache/data/placed";
+    put(`${placed}/openai/openai_humaneval/test.jsonl`, lines(programs));
+    put(`${placed}/OpenMLRL/CoopHumanEval/test.jsonl`, lines(programs.slice(82)));
+    const { code, stdout, stderr } = await magrpoTable("--dry-run");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("12 results from 6 cells (6 trainings)");
   });
 });

@@ -4,6 +4,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Engine } from "../src/engines/engine.ts";
 import { openEngine } from "../src/engines/open.ts";
 import { readEvaluations, readMetrics } from "../src/runs/read.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
@@ -11,6 +12,8 @@ import { mean, sum } from "../src/statistics.ts";
 import type { TrainEvent } from "../src/train/events.ts";
 import type { Resolved } from "../src/train/state.ts";
 import { train } from "../src/train/run.ts";
+import { HashEngine } from "../src/train/testing/hash-engine.ts";
+import { wordsOf } from "../src/train/testing/tiny-recipe.ts";
 import { echo } from "./support/echo.ts";
 import { echoJudge, echoJudgeProgram, silentEcho, silentRecipe } from "./support/silent-echo.ts";
 
@@ -24,9 +27,13 @@ async function folder(name: string): Promise<string> {
   return fs.mkdtemp(path.join(root, `${name}-`));
 }
 
-async function trained(resolved: Resolved, directory?: string) {
+const localEngine = (): Engine => openEngine({ threads: 1 });
+/** What is no question of learning needs no model. */
+const hashEngine = (): Engine =>
+  new HashEngine({ vocabularySize: wordsOf({ environment: echo }).length + 6, endToken: 2 });
+
+async function trained(resolved: Resolved, directory?: string, engine = hashEngine()) {
   const run = directory ?? (await folder("run"));
-  const engine = openEngine({ threads: 2 });
   const events: TrainEvent[] = [];
   try {
     const outcome = await train({
@@ -66,7 +73,11 @@ describe("a team rewarded only by a judge", () => {
         judge: echoJudge(judge),
         checkpoint: { every: 1000 },
       };
-      const { metrics, evaluations } = await trained(silentRecipe(changes, name, options));
+      const { metrics, evaluations } = await trained(
+        silentRecipe(changes, name, options),
+        undefined,
+        localEngine(),
+      );
       const rewards = metrics.map(rewardOf);
       expect(mean(rewards.slice(-3)) - mean(rewards.slice(0, 3))).toBeGreaterThan(0.4);
       for (const { rollout } of metrics) expect(rollout).not.toHaveProperty("unrewarded");
@@ -131,13 +142,17 @@ describe("verdicts that fail", () => {
 
   it("stop the run above the limit, and it resumes as if nothing had happened", async () => {
     const [judge, run] = [await folder("judge"), await folder("run")];
-    const whole = await trained(silentRecipe({ judge: echoJudge(await folder("judge")) }));
+    const whole = await trained(
+      silentRecipe({ judge: echoJudge(await folder("judge")) }),
+      undefined,
+      localEngine(),
+    );
     const down = path.join(judge, "down");
     const guard = `
       if (require("node:fs").existsSync("down")) { console.error("the model is out of reach"); process.exit(1); }
       import(${JSON.stringify(echoJudgeProgram)});`;
     const guarded = silentRecipe({ judge: echoJudge(judge, { run: [process.execPath, "-e", guard] }) });
-    const engine = openEngine({ threads: 2 });
+    const engine = localEngine();
     const running = train({
       ...guarded,
       directory: run,
@@ -154,7 +169,7 @@ describe("verdicts that fail", () => {
     });
     await engine.close();
     await fs.rm(down);
-    const resumed = await trained(guarded, run);
+    const resumed = await trained(guarded, run, localEngine());
     expect(resumed.metrics).toEqual(whole.metrics);
     expect(resumed.evaluations).toEqual(whole.evaluations);
   });
@@ -165,11 +180,10 @@ describe("without a judge", () => {
 
   it("a run without any reward ends with an error before it trains", async () => {
     const [run, events] = [await folder("run"), [] as TrainEvent[]];
-    const engine = openEngine({ threads: 1 });
     const running = train({
       ...silentRecipe({}),
       directory: run,
-      engine,
+      engine: hashEngine(),
       onEvent: (event) => events.push(event),
     });
     await expect(running).rejects.toMatchObject({
@@ -178,7 +192,6 @@ describe("without a judge", () => {
         /^No action can be credited: echo left all .* Add a judge to the recipe/,
       ) as string,
     });
-    await engine.close();
     expect(events).toContainEqual(
       expect.objectContaining({ ...warning, problem: expect.stringContaining("left and right") as string }),
     );

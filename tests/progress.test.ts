@@ -171,7 +171,7 @@ const scoreAtStart = (episode: Episode): number => rootOf(episode).score ?? 0;
 const gain = (episode: Episode): number => (episode.ends[0]?.outcome.score ?? 0) - scoreAtStart(episode);
 
 describe.each(stages.map((stage) => [stage.environment.name, stage] as const))("%s", (name, stage) => {
-  const plays = Array.from({ length: 60 }, (_, index) => {
+  const plays = Array.from({ length: 30 }, (_, index) => {
     const task = stage.environment.task("train", keyAt(rootKey(5), name, index % 15));
     const written = halfSensible(stage, task, generatorOf(keyAt(rootKey(6), name, index)));
     return stage.play(task, written);

@@ -1,24 +1,28 @@
-/** Roles with tools: real search in real tokens. */
+/** Roles with tools: real search in real tokens; and the included team of a decomposer and a searcher. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { unrecordedCalls } from "../src/calls/recorded.ts";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
 import type { Environment, Reply } from "../src/environments/environment.ts";
+import { sourceOf } from "../src/environments/tasks.ts";
 import { rootKey } from "../src/random.ts";
-import { unrecordedCalls } from "../src/calls/recorded.ts";
+import { resolveWithoutModels } from "../src/recipes/resolve.ts";
+import { findRecipe } from "../src/recipes/shipped.ts";
+import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
+import type { Episode } from "../src/rollout/episode.ts";
+import { growEpisode } from "../src/rollout/grow.ts";
+import { edgesOf, nodeOf } from "../src/rollout/navigate.ts";
+import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../src/rollout/setting.ts";
+import { type Script, scriptedEngine } from "../src/rollout/testing/scripted-engine.ts";
+import { buildTeam } from "../src/teams/build.ts";
 import type { Role, Team } from "../src/teams/team.ts";
 import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
 import { toolService } from "../src/tools/open.ts";
 import { toolSettings } from "../src/tools/settings.ts";
-import type { Episode } from "../src/rollout/episode.ts";
-import { growEpisode } from "../src/rollout/grow.ts";
-import { decodeEpisode, encodeEpisode } from "../src/rollout/codec.ts";
-import { edgesOf, nodeOf } from "../src/rollout/navigate.ts";
-import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../src/rollout/setting.ts";
-import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
-import { replayEpisode, type Difference } from "../src/train/replay.ts";
+import { type Difference, replayEpisode } from "../src/train/replay.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "troupe-tools-"));
 const index = join(folder, "documents.jsonl");
@@ -28,7 +32,10 @@ writeFileSync(
     .map((text) => JSON.stringify({ title: text.split(":")[0], text }))
     .join("\n"),
 );
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(async () => {
+  await services.tools.close();
+  rmSync(folder, { recursive: true });
+});
 
 const services = {
   tools: toolService({ sandbox: undefined as never, recorded: unrecordedCalls() }),
@@ -289,4 +296,46 @@ describe("credit", () => {
       new Map(Object.entries({ "0": 1, "0.0": 1, "1": 0, "1.0": 0, "2": 1, "3": 0, "3.0": 0 })),
     );
   });
+});
+
+/** Follows the chain of documents: company → founder → town → country. */
+const follow: Script = (_, __, prompt) => {
+  const [, company = ""] = /founder of (\w+)/.exec(prompt) ?? [];
+  if (!prompt.includes("suggests")) return `1. Who founded ${company}?\n2. Where was that person born?`;
+  const [, founder] =
+    new RegExp(`${company} makes \\w+\\. It was founded by (\\w+ \\w+)\\.`).exec(prompt) ?? [];
+  if (founder === undefined) return hermes(company);
+  const [, town] = new RegExp(`${founder}, born in (\\w+)`).exec(prompt) ?? [];
+  return town === undefined ? hermes(founder) : `I found it.\nAnswer: ${town}`;
+};
+
+it("the included team finds an answer in two searches", async () => {
+  const { environment, recipe } = await resolveWithoutModels(findRecipe("questions/decomposer-searcher"));
+  const source = sourceOf(environment, "heldOut");
+  const tasks = await Promise.all(
+    Array.from({ length: source.size ?? 0 }, async (_, place) =>
+      source.size === null ? null : source.at(place),
+    ),
+  );
+  const task = tasks.find((one) => JSON.stringify(one).includes("In which town was the founder")) ?? null;
+  const tokenizer = fixtureTokenizer("qwen3");
+  const setting = {
+    ...rolloutDefaults,
+    environment,
+    team: buildTeam(recipe.team, environment),
+    engine: scriptedEngine(tokenizer, follow),
+    policies: { model: { tokenizer, maxLength: 8192 } },
+    scheme: oneTrajectory,
+    score: () => 0,
+    sampling: { temperature: 1 },
+    services,
+  };
+  const episode = await growEpisode(setting, rootKey(1), { task, path: ["train", 0, 0] });
+  expect(episode.actions.map((action) => action.role)).toEqual([
+    "decomposer",
+    "searcher",
+    "searcher",
+    "searcher",
+  ]);
+  expect(episode.ends[0]?.outcome).toEqual({ success: true, score: 1 });
 });

@@ -122,7 +122,7 @@ describe("troupe recipes --keys", () => {
   });
 });
 
-// These name data sets and models that are not here: tests/included-recipes.slow.test.ts, tests/questions-recipe.test.ts.
+// These name data sets and models that are not here: tests/included-recipes.slow.test.ts, tests/tools.test.ts.
 const elsewhere = /^(cluster|code|math|data-science|at-grpo-games|questions)\//;
 const shipped = Object.entries(shippedRecipes()).filter(([name]) => !elsewhere.test(name));
 it.each(shipped)("the included recipes %s is valid", async (name, file) => {

@@ -1,6 +1,6 @@
 /**
  * Prints a command's result: lines for people, or JSON. Much of it was written by models, environments and judges, so
- * control characters are replaced. Nothing else writes to the terminal, except what tests/printing.test.ts lists.
+ * control characters are replaced. Nothing else writes to the terminal, except what tests/sources.test.ts lists.
  */
 import { once } from "node:events";
 import { showLines } from "../format.ts";

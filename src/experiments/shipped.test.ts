@@ -21,7 +21,7 @@ function reinforcement({
   return { environment, team, policies, algorithm, train, measured, engine };
 }
 
-/** Without those whose models and data sets are not included (`requires`); tests/magrpo-table.slow.test.ts has its own. */
+/** Without those whose models and data sets are not included (`requires`); tests/included-recipes.slow.test.ts has its own. */
 const experiments = Object.entries(shippedExperiments()).filter(
   ([, file]) => loadExperiment(file).definition.requires.length === 0,
 );

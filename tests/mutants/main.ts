@@ -77,18 +77,23 @@ const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard"
   existsSync(path.join(checkout, file)),
 );
 const faults = sample();
-const nameOf = (fault: Numbered): string => `${fault.file} ${fault.kind}: ${fault.original} #${fault.line}`;
 const trees = Array.from({ length: Number(values.workers) }, (_, index) => tree(index));
 const reached = await whoReaches();
 const known =
   values.known === undefined ? new Map<string, Outcome>() : outcomesOf(path.resolve(values.known));
 const outcomes = outcomesOf(folder);
+let position = 0;
 await Promise.all(
   trees.map(async (copy) => {
     for (let fault = next(); fault; fault = next()) await decide(fault, copy);
   }),
 );
 report();
+
+/** What an outcome is kept by. */
+function nameOf(fault: Numbered): string {
+  return `${fault.file} ${fault.kind}: ${fault.original} #${fault.line}`;
+}
 
 /** As many faults from each area, so that the largest does not hide the others. */
 function sample(): Numbered[] {
@@ -159,8 +164,6 @@ async function whoReaches(): Promise<Reached> {
   return answer;
 }
 
-let position = 0;
-
 function next(): Numbered | undefined {
   while (position < faults.length) {
     const fault = faults[position++] as Numbered;
@@ -189,7 +192,9 @@ async function decide(fault: Numbered, copy: string): Promise<void> {
   console.log(`${outcomes.size}/${faults.length} ${fault.file}:${fault.line} ${fault.kind}: ${verdict}`);
 }
 
-const secondsOf = (file: string): number => 1 + (reached.seconds[file] ?? 0);
+function secondsOf(file: string): number {
+  return 1 + (reached.seconds[file] ?? 0);
+}
 
 /** The test that found it before, tests beside the source, then the others; among equals the shortest first. */
 function inOrder(fault: Numbered): string[] {
