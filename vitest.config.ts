@@ -7,11 +7,8 @@ import { Retried } from "./tests/support/retried.ts";
 /** What is slow by nature: random kills, learning, every recipe, hostile programs in full, chaos, other people's clients. */
 const slow = ["src/**/*.slow.test.ts", "tests/**/*.slow.test.ts"];
 
-/** Functions of values, which leave nothing behind in a process. Tests with engines, sandboxes and servers have one each. */
-const shared = [
-  "src/{charts,credit,recipes,rollout,teams}/**/*.test.ts",
-  "src/environments/{blocksworld,eight-queens,grid,placing,planning,plan-path,sokoban,sudoku,thin-ice}/*.test.ts",
-];
+/** They need a process of their own. */
+const apart: string[] = [];
 
 // Processes that tests start load the program's modules, too: compiled once, that takes half the time.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
@@ -39,8 +36,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: "quick",
-          include: shared,
-          exclude: slow,
+          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+          exclude: [...slow, ...apart],
+          retry,
           // Importing the program takes a second of processor: files share a process, and leave nothing behind in it.
           isolate: false,
         },
@@ -49,8 +47,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "apart",
-          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
-          exclude: [...slow, ...shared],
+          include: apart,
+          exclude: slow,
           retry,
         },
       },
