@@ -4,8 +4,9 @@
 //   node native/build.mjs --engine-tests   native/build/engine_test
 //   node native/build.mjs --bench    native/build/gemm (with oneDNN's products if libdnnl is installed)
 //   CXX=aarch64-linux-gnu-g++ node native/build.mjs --tests --arch arm64   the same in native/build/arm64
-// Needs only a C++17 compiler (CXX, else g++, clang++, c++); runs on Node 18 and newer. Only changed files are
-// recompiled: an object's stamp is the hash of its command, its source and every header of this folder.
+// Needs only a C++17 compiler (CXX, else g++, clang++, c++); runs on Node 18 and newer. A unit is what one run of the
+// compiler reads: files that include the same headers, most of the work, are one. Only changed units are recompiled: an
+// object's stamp is the hash of its command, its sources and every header that they may include.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -33,7 +34,6 @@ const instructionSets = {
 
 const common = [
   "-std=c++17",
-  "-O3",
   "-fPIC",
   "-Wall",
   "-Wextra",
@@ -41,6 +41,14 @@ const common = [
   "-fno-math-errno",
   "-pthread",
 ];
+
+// Loops over numbers are in native/kernels, written as vectors: -O3 has nothing to add but code and the time to compile
+// it. The compiler vectorises a few short ones, which g++ 11 does at -O2 only if told. The binding has no loops at all.
+const optimised = ["-O2", "-ftree-vectorize"];
+const optimisation = { binding: ["-O1"], launcher: ["-O1"] };
+
+// Folders whose files are one unit each (all but those for an instruction set): changing one file recompiles all of them.
+const together = ["engine", "binding", "kernels"];
 
 /** Prints one sentence and ends the installation. */
 function fail(sentence) {
@@ -123,7 +131,7 @@ function sourcesOf(kind) {
 function flagsOf(source, bench) {
   const name = basename(source);
   if (name in instructionSets) return instructionSets[name].flags;
-  if (source.startsWith(join(native, "binding"))) {
+  if (dirname(source) === join(native, "binding")) {
     const headers = [headersOf("node-api-headers"), headersOf("node-addon-api")];
     return [...headers.flatMap((folder) => ["-isystem", folder]), "-DNAPI_VERSION=8"];
   }
@@ -162,7 +170,7 @@ let isAnnounced = false;
 function announce() {
   if (isAnnounced || process.env.npm_lifecycle_event !== "install") return;
   isAnnounced = true;
-  const text = "troupe: compiling the native engine, which takes a minute or two …\n";
+  const text = "troupe: compiling the native engine, which takes up to a minute …\n";
   try {
     if (process.stdout.isTTY) process.stdout.write(text);
     else writeFileSync("/dev/tty", `\r\u001B[K${text}`);
@@ -171,7 +179,7 @@ function announce() {
   }
 }
 
-/** Compiles one source if its stamp is stale; returns whether it did. */
+/** Compiles one unit if its stamp is stale; returns whether it did. */
 async function compile(job) {
   if (
     existsSync(job.object) &&
@@ -184,7 +192,7 @@ async function compile(job) {
   const result = await run(job.program, [...job.args, "-o", temporary]);
   if (result.text) process.stderr.write(result.text);
   if (result.code !== 0)
-    fail(`compiling ${job.source} failed (exit code ${result.code}); the messages are above.`);
+    fail(`compiling ${job.sources.join(", ")} failed (exit code ${result.code}); the messages are above.`);
   renameSync(temporary, job.object);
   writeFileSync(job.stampFile, job.stamp);
   return true;
@@ -209,24 +217,49 @@ function headersFor(folder) {
   return hash(...visible.flatMap((path) => filesOf(path, ".h")).map((file) => readFileSync(file)));
 }
 
+/** The units, the slowest first, so that no processor is left with one at the end. */
+function unitsFor(sources) {
+  const isAlone = (source) =>
+    basename(source).startsWith("isa_") || !together.includes(basename(dirname(source)));
+  const nameOf = (source) => source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
+  const units = together.map((folder) => ({
+    name: `native_${folder}`,
+    files: sources.filter((source) => !isAlone(source) && basename(dirname(source)) === folder),
+  }));
+  for (const source of sources.filter(isAlone)) units.push({ name: nameOf(source), files: [source] });
+  const rank = ({ name }) => (name === "native_engine" ? 0 : name.includes("_isa_") ? 1 : 2);
+  // oxlint-disable-next-line unicorn/no-array-sort -- toSorted is not in Node 18
+  return units.filter(({ files }) => files.length > 0).sort((one, other) => rank(one) - rank(other));
+}
+
 function jobsFor(sources, compiler, bench) {
-  const folders = [...new Set(sources.map((source) => dirname(source)))];
-  const headers = new Map(folders.map((folder) => [folder, headersFor(folder)]));
-  // Slowest first, so that no processor is left with one at the end.
-  const slow = sources.filter((source) => basename(source).startsWith("isa_"));
-  const others = sources.filter((source) => !slow.includes(source));
-  return [...slow, ...others].map((source) => {
-    const name = source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
+  const headers = new Map();
+  for (const source of sources) {
+    const folder = dirname(source);
+    if (!headers.has(folder)) headers.set(folder, headersFor(folder));
+  }
+  return unitsFor(sources).map(({ name, files }) => {
     const object = join(output, `${name}.o`);
-    const args = [...compiler.extra, ...common, ...flagsOf(source, bench), "-c", source];
+    const folder = dirname(files[0]);
+    // Several files are included into an empty one.
+    const inputs =
+      files.length === 1 ? files : ["-x", "c++", ...files.flatMap((file) => ["-include", file]), "/dev/null"];
+    const args = [
+      ...compiler.extra,
+      ...common,
+      ...(optimisation[basename(folder)] ?? optimised),
+      ...flagsOf(files[0], bench),
+      "-c",
+      ...inputs,
+    ];
     const stamp = hash(
       compiler.program,
       compiler.version,
       JSON.stringify(args),
-      readFileSync(source),
-      headers.get(dirname(source)),
+      ...files.map((file) => readFileSync(file)),
+      headers.get(folder),
     );
-    return { source, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
+    return { sources: files, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
   });
 }
 
@@ -237,9 +270,8 @@ function linkArguments(kind, objects, target, bench) {
   return [...shared, ...objects, "-pthread", "-o", target];
 }
 
-async function build(kind) {
+async function build(kind, compiler) {
   const started = Date.now();
-  const compiler = findCompiler();
   const bench = { oneDnn: kind === "bench" && hasOneDnn(compiler) };
   mkdirSync(output, { recursive: true });
   const target = join(
@@ -270,16 +302,17 @@ async function build(kind) {
   }
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   console.log(
-    `troupe: ${basename(target)} ready (${compiled} of ${jobs.length} files compiled, ${seconds} s)`,
+    `troupe: ${basename(target)} ready (${compiled} of ${jobs.length} units compiled, ${seconds} s)`,
   );
 }
 
 if (process.platform === "win32")
   fail("Windows is not supported: use the Windows Subsystem for Linux (wsl --install) and install again.");
 const kind = ["tests", "engine-tests", "bench"].find((name) => process.argv.includes(`--${name}`)) ?? "addon";
-await build(kind);
+const compiler = findCompiler();
+await build(kind, compiler);
 // Namespaces, Landlock and seccomp are Linux's.
-if (kind === "addon" && process.platform === "linux") await build("launcher");
+if (kind === "addon" && process.platform === "linux") await build("launcher", compiler);
 // A checkout, which other projects may link: nothing of it is published but this folder.
 const linker = new URL("../bin/link.mjs", import.meta.url);
 if (process.env.npm_lifecycle_event === "install" && existsSync(linker)) await import(linker.href);

@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-struct Pass {
+struct BackwardPass {
   const Machine& machine;
   Model& model;
   const RowBatch& batch;
@@ -18,7 +18,7 @@ struct Pass {
 };
 
 // dx = dy·W, dW += dyᵀ·x, and the adapters' contributions.
-void product_backward(const Pass& pass, const Rows& rows, int index, Site site, const float* dy, const float* x,
+void product_backward(const BackwardPass& pass, const Rows& rows, int index, Site site, const float* dy, const float* x,
                       float* dx) {
   const int in = pass.model.shape.input[static_cast<int>(site)], out = pass.model.shape.output[static_cast<int>(site)];
   pass.machine.multiply(dy, out, rows.count, pass.model.backward_matrix(index, site), dx, in, false);
@@ -37,7 +37,7 @@ void product_backward(const Pass& pass, const Rows& rows, int index, Site site, 
   }
 }
 
-void norm_backward(const Pass& pass, const Rows& rows, ptrdiff_t weight, const float* x, const float* inverse_rms) {
+void norm_backward(const BackwardPass& pass, const Rows& rows, ptrdiff_t weight, const float* x, const float* inverse_rms) {
   const NormBackward norm{pass.scratch.d_narrow.data(),
                           x,
                           pass.model.norm(weight),
@@ -49,7 +49,7 @@ void norm_backward(const Pass& pass, const Rows& rows, ptrdiff_t weight, const f
 }
 
 // The gradient of what attention or MLP adds to the residual stream, before its norm if it has one.
-const float* output_gradient(const Pass& pass, const Rows& rows, ptrdiff_t weight, const AlignedBuffer<float>& output,
+const float* output_gradient(const BackwardPass& pass, const Rows& rows, ptrdiff_t weight, const AlignedBuffer<float>& output,
                              const AlignedBuffer<float>& rms) {
   BackwardScratch& scratch = pass.scratch;
   if (weight < 0) return scratch.d_stream.data();
@@ -62,7 +62,7 @@ const float* output_gradient(const Pass& pass, const Rows& rows, ptrdiff_t weigh
   return scratch.d_output.data();
 }
 
-void mlp_backward(const Pass& pass, int index) {
+void mlp_backward(const BackwardPass& pass, int index) {
   const LayerOffsets& at = pass.model.layers[index];
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
@@ -84,7 +84,7 @@ void mlp_backward(const Pass& pass, int index) {
 }
 
 // The gradient of one row's q and k before their norm, from that after it, in place.
-void norm_heads_backward(const Pass& pass, int index, int row, int thread, bool own) {
+void norm_heads_backward(const BackwardPass& pass, int index, int row, int thread, bool own) {
   const ModelConfig& config = pass.model.config;
   const Shape& shape = pass.model.shape;
   const LayerOffsets& at = pass.model.layers[index];
@@ -105,7 +105,7 @@ void norm_heads_backward(const Pass& pass, int index, int row, int thread, bool 
 }
 
 // Undoes rotation and query/key norm in d_qkv for one segment.
-void heads_backward(const Pass& pass, int index, const Segment& segment) {
+void heads_backward(const BackwardPass& pass, int index, const Segment& segment) {
   const ModelConfig& config = pass.model.config;
   const Shape& shape = pass.model.shape;
   const LayerOffsets& at = pass.model.layers[index];
@@ -137,7 +137,7 @@ void heads_backward(const Pass& pass, int index, const Segment& segment) {
 }
 
 // bias gradient += column sums over the model's own rows; each thread owns columns, so the order of rows is fixed.
-void bias_backward(const Pass& pass, int index, const Segment& segment) {
+void bias_backward(const BackwardPass& pass, int index, const Segment& segment) {
   const int width = pass.model.shape.qkv;
   float* gradient = pass.gradient + pass.model.layers[index].qkv_bias;
   parallel_rows(pass.machine.pool, width, 64, [&](int begin, int end, int) {
@@ -149,7 +149,7 @@ void bias_backward(const Pass& pass, int index, const Segment& segment) {
 }
 
 // Expands kept rows to all rows; the others are zero.
-void spread(const Pass& pass, AlignedBuffer<float>& values, size_t width) {
+void spread(const BackwardPass& pass, AlignedBuffer<float>& values, size_t width) {
   AlignedBuffer<float>& spare = pass.scratch.spare;
   std::memset(spare.data(), 0, pass.batch.rows() * width * sizeof(float));
   for (size_t i = 0; i < pass.batch.kept.size(); i++) {
@@ -158,7 +158,7 @@ void spread(const Pass& pass, AlignedBuffer<float>& values, size_t width) {
   std::swap(values, spare);
 }
 
-void attention_backward(const Pass& pass, int index, const AttendBackward& attend) {
+void attention_backward(const BackwardPass& pass, int index, const AttendBackward& attend) {
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
   const bool last = pass.last(index);
@@ -187,7 +187,7 @@ void attention_backward(const Pass& pass, int index, const AttendBackward& atten
 }
 
 // Each thread owns columns of the table, so rows of the same token never race and are added in a fixed order.
-void embedding_backward(const Pass& pass) {
+void embedding_backward(const BackwardPass& pass) {
   const int hidden = pass.model.config.hidden;
   const float scale = pass.model.config.embedding_scale;
   for (const Segment& segment : pass.batch.segments) {
@@ -261,7 +261,7 @@ void backward_layers(const Machine& machine, Model& model, const RowBatch& batch
   prepare(scratch, model, batch, activations);
   bool own = false;
   for (const Segment& segment : batch.segments) own = own || !segment.adapter;
-  const Pass pass{machine, model, batch, activations, scratch, own ? model.parameters.gradient(machine.shard) : nullptr};
+  const BackwardPass pass{machine, model, batch, activations, scratch, own ? model.parameters.gradient(machine.shard) : nullptr};
   for (int layer = model.config.layers - 1; layer >= 0; layer--) {
     if (activations.recomputes()) recompute_layer(machine, model, batch, activations, layer, again);
     mlp_backward(pass, layer);

@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& what) {
   throw EngineError("bad_model", path + " " + what);
 }
 
@@ -46,7 +46,7 @@ StoredFiles::StoredFiles(const std::vector<StoredTensor>& tensors) {
   for (const StoredTensor& tensor : tensors) {
     if (descriptors_.count(tensor.path)) continue;
     const int file = open(tensor.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) refuse(tensor.path, std::string("cannot be opened (") + std::strerror(errno) + ")");
+    if (file < 0) refuse_file(tensor.path, std::string("cannot be opened (") + std::strerror(errno) + ")");
     descriptors_[tensor.path] = file;
   }
 }
@@ -62,12 +62,12 @@ void StoredFiles::read(const StoredTensor& tensor, size_t first, size_t count, v
   for (size_t done = 0; done < bytes;) {
     const ssize_t got = pread(file, static_cast<uint8_t*>(to) + done, bytes - done, static_cast<off_t>(begin + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(tensor.path, std::string("cannot be read (") + std::strerror(errno) + ")");
-    if (got == 0) refuse(tensor.path, "ends inside tensor " + tensor.name + ": it was changed while it was read; try again");
+    if (got < 0) refuse_file(tensor.path, std::string("cannot be read (") + std::strerror(errno) + ")");
+    if (got == 0) refuse_file(tensor.path, "ends inside tensor " + tensor.name + ": it was changed while it was read; try again");
     done += static_cast<size_t>(got);
   }
   if (all_finite(tensor.format, to, count)) return;
-  refuse(tensor.path, "has numbers in tensor " + tensor.name +
+  refuse_file(tensor.path, "has numbers in tensor " + tensor.name +
                           " that are not finite (NaN or infinity): the file is damaged, or training had diverged when "
                           "it was written; get it again, or use another model");
 }

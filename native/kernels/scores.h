@@ -117,28 +117,23 @@ TROUPE_INLINE ScoreTile score_tile_of(int rows, Indices<I...>) {
 }
 TROUPE_INLINE ScoreTile score_tile(int rows) { return score_tile_of(rows, typename MakeIndices<score_rows>::type{}); }
 
-// Scores of `lanes` keys `stride` apart (the last of `count` repeated) with one query, head_dim = Chunks·lanes, or any
-// if Chunks is 0.
+// q·k of one key as partial sums; head_dim = Chunks·lanes, or any if Chunks is 0.
 template <class Op, int Chunks>
-TROUPE_INLINE Vector score_keys(const float* query, const typename Op::Stored* k, ptrdiff_t stride, int count,
-                                int head_dim) {
-  Vector sums[lanes];
+TROUPE_INLINE Vector partial_sums(const float* query, const typename Op::Stored* k, int head_dim) {
+  Vector sum{};
+  if constexpr (Chunks > 0) {
 #pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) {
-    const typename Op::Stored* row = k + smaller(i, count - 1) * stride;
-    Vector sum{};
-    if constexpr (Chunks > 0) {
-#pragma GCC unroll 16
-      for (int c = 0; c < Chunks; ++c)
-        sum = add_product(sum, load(query + c * lanes), Op::load_group(row + c * lanes));
-    } else {
-      int d = 0;
-      for (; d + lanes <= head_dim; d += lanes) sum = add_product(sum, load(query + d), Op::load_group(row + d));
-      const int rest = head_dim - d;
-      if (rest > 0) sum = add_product(sum, load_part(query + d, rest), Op::load_group_part(row + d, rest));
-    }
-    sums[i] = sum;
+    for (int c = 0; c < Chunks; ++c) sum = add_product(sum, load(query + c * lanes), Op::load_group(k + c * lanes));
+  } else {
+    int d = 0;
+    for (; d + lanes <= head_dim; d += lanes) sum = add_product(sum, load(query + d), Op::load_group(k + d));
+    const int rest = head_dim - d;
+    if (rest > 0) sum = add_product(sum, load_part(query + d, rest), Op::load_group_part(k + d, rest));
   }
+  return sum;
+}
+
+TROUPE_INLINE Vector added_up(Vector (&sums)[lanes]) {
   transpose(sums);
   Vector total = Vector{} + sums[0];
 #pragma GCC unroll 16
@@ -146,14 +141,32 @@ TROUPE_INLINE Vector score_keys(const float* query, const typename Op::Stored* k
   return total;
 }
 
+// Scores of the first `count` <= lanes keys, `stride` apart, in a loop that serves every head_dim.
+template <class Op>
+static void score_few(const float* query, const typename Op::Stored* k, ptrdiff_t stride, int count, int head_dim,
+                      float* scores) {
+  Vector sums[lanes] = {};
+#pragma GCC unroll 1
+  for (int i = 0; i < count; ++i) sums[i] = partial_sums<Op, 0>(query, k + i * stride, head_dim);
+  const Vector total = added_up(sums);
+  if (count == lanes)
+    store(scores, total);
+  else
+    store_part(scores, total, count);
+}
+
 template <class Op, int Chunks>
 static void score_span(const float* query, const StoredSpan<Op>& span, int count, int head_dim, float* scores) {
   int j = 0;
-  for (; j + lanes <= count; j += lanes)
-    store(scores + j, score_keys<Op, Chunks>(query, span.k + j * span.stride, span.stride, lanes, head_dim));
-  if (j < count)
-    store_part(scores + j, score_keys<Op, Chunks>(query, span.k + j * span.stride, span.stride, count - j, head_dim),
-               count - j);
+  for (; Chunks > 0 && j + lanes <= count; j += lanes) {
+    Vector sums[lanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i)
+      sums[i] = partial_sums<Op, Chunks>(query, span.k + (j + i) * span.stride, head_dim);
+    store(scores + j, added_up(sums));
+  }
+  for (; j < count; j += lanes)
+    score_few<Op>(query, span.k + j * span.stride, span.stride, smaller(lanes, count - j), head_dim, scores + j);
 }
 
 // One query against the keys from `from` to `visible`.

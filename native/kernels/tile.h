@@ -73,24 +73,27 @@ struct Tile {
   Into into;
 };
 
-// The part of C under vector j of row r; zero for missing columns.
-template <class Op>
-TROUPE_INLINE Vector load_sum(const Tile<Op>& t, int r, int j) {
-  const float* c = t.c + r * t.c_row + j * lanes;
-  const int count = t.columns - j * lanes;
-  return count >= lanes ? load(c) : count > 0 ? load_part(c, count) : Vector{};
+// What C has under a tile whose last columns do not exist, and what it gets: zeros there, and nothing. One copy serves
+// all shapes of tiles; in each of them, every vector would have branches of its own.
+__attribute__((noinline)) static void load_partial(const float* c, ptrdiff_t c_row, int rows, int width, int columns, Vector* sums) {
+  for (int r = 0; r < rows; ++r, c += c_row)
+    for (int j = 0; j < width; ++j) {
+      const int count = columns - j * lanes;
+      *sums++ = count >= lanes ? load(c + j * lanes) : count > 0 ? load_part(c + j * lanes, count) : Vector{};
+    }
 }
 
-template <class Op>
-TROUPE_INLINE void store_sum(const Tile<Op>& t, int r, int j, Vector sum) {
-  float* c = t.c + r * t.c_row + j * lanes;
-  const int count = t.columns - j * lanes;
-  if (count <= 0) return;
-  if (t.into == Into::add) sum = load_sum(t, r, j) + sum;
-  if (count >= lanes)
-    store(c, sum);
-  else
-    store_part(c, sum, count);
+__attribute__((noinline)) static void store_partial(float* c, ptrdiff_t c_row, int rows, int width, int columns,
+                                                    bool add, const Vector* sums) {
+  for (int r = 0; r < rows; ++r, c += c_row, sums += width)
+    for (int j = 0; j * lanes < columns; ++j) {
+      float* to = c + j * lanes;
+      const int count = columns - j * lanes;
+      if (count >= lanes)
+        store(to, add ? load(to) + sums[j] : sums[j]);
+      else
+        store_part(to, add ? load_part(to, count) + sums[j] : sums[j], count);
+    }
 }
 
 template <class Op, int Rows, int Width, int Vectors, bool PartialB>
@@ -124,25 +127,40 @@ TROUPE_INLINE void multiply_steps(const Tile<Op>& t, Vector (&sums)[Rows][Width]
   }
 }
 
+template <int Rows, int Width, class Body>
+TROUPE_INLINE void for_each_sum(Body body) {
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (int j = 0; j < Width; ++j) body(r, j);
+}
+
 template <class Op, int Rows, int Panels, int Vectors, bool PartialB>
 static void run_tile(const Tile<Op>& t) {
   constexpr int width = Panels * Vectors;
-  Vector sums[Rows][width];
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 16
-    for (int j = 0; j < width; ++j) sums[r][j] = Vector{};
-  if (t.into == Into::resume) {
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 16
-      for (int j = 0; j < width; ++j) sums[r][j] = load_sum(t, r, j);
+  const bool whole = !PartialB && t.columns >= width * lanes;
+  Vector sums[Rows][width], part[Rows][width];
+  const auto zero = [&](int r, int j) __attribute__((always_inline)) { sums[r][j] = Vector{}; };
+  const auto take = [&](int r, int j) __attribute__((always_inline)) { sums[r][j] = part[r][j]; };
+  const auto give = [&](int r, int j) __attribute__((always_inline)) { part[r][j] = sums[r][j]; };
+  const auto at = [&](int r, int j) __attribute__((always_inline)) { return t.c + r * t.c_row + j * lanes; };
+  const auto read = [&](int r, int j) __attribute__((always_inline)) { sums[r][j] = load(at(r, j)); };
+  const auto add = [&](int r, int j) __attribute__((always_inline)) { sums[r][j] = load(at(r, j)) + sums[r][j]; };
+  const auto write = [&](int r, int j) __attribute__((always_inline)) { store(at(r, j), sums[r][j]); };
+  for_each_sum<Rows, width>(zero);
+  if (t.into == Into::resume && whole) {
+    for_each_sum<Rows, width>(read);
+  } else if (t.into == Into::resume) {
+    load_partial(t.c, t.c_row, Rows, width, t.columns, part[0]);
+    for_each_sum<Rows, width>(take);
   }
   multiply_steps<Op, Rows, width, Vectors, PartialB>(t, sums);
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 16
-    for (int j = 0; j < width; ++j) store_sum(t, r, j, sums[r][j]);
+  if (whole) {
+    if (t.into == Into::add) for_each_sum<Rows, width>(add);
+    return for_each_sum<Rows, width>(write);
+  }
+  for_each_sum<Rows, width>(give);
+  store_partial(t.c, t.c_row, Rows, width, t.columns, t.into == Into::add, part[0]);
 }
 
 template <class Op>

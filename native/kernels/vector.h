@@ -85,7 +85,9 @@ TROUPE_INLINE void for_each_vector(size_t n, Body body) {
 TROUPE_INLINE float sum(Vector v) {
   float x[lanes] __attribute__((aligned(64)));
   store(x, v);
+#pragma GCC unroll 16
   for (int half = lanes / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
     for (int i = 0; i < half; ++i) x[i] += x[i + half];
   return x[0];
 }
@@ -93,7 +95,9 @@ TROUPE_INLINE float sum(Vector v) {
 TROUPE_INLINE float maximum(Vector v) {
   float x[lanes] __attribute__((aligned(64)));
   store(x, v);
+#pragma GCC unroll 16
   for (int half = lanes / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
     for (int i = 0; i < half; ++i) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
   return x[0];
 }
