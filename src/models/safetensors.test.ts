@@ -16,7 +16,7 @@ const tensors = [
   { name: "empty", shape: [0, 4], values: () => new Float32Array(0) },
 ];
 
-function raw(name: string, header: unknown, data = new Uint8Array(0)): string {
+function raw(name: string, header: unknown, data: Uint8Array = new Uint8Array(0)): string {
   const text = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));

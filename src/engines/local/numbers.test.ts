@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Continuation, Datum, SampledSequence, SampleRequest } from "../engine.ts";
 import { makeModel, temporaryFolder, tinyPreset, vocabularySize, words } from "../../models/test-model.ts";
 import type { LocalEngine, LocalEngineOptions } from "./local-engine.ts";
-import { adam, ids, request, someDatum, testEngine } from "./test-engine.ts";
+import { adam, request, someDatum, testEngine } from "./test-engine.ts";
 
 const engine = testEngine();
 const folder = temporaryFolder();

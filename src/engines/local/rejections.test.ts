@@ -46,7 +46,7 @@ const made = (more: object) => () => engine.createPolicy({ name: "q", model, ...
 
 type Case = readonly [verb: string, fragment: string, work: () => Promise<unknown>, code?: ErrorCode];
 
-test.each<Case>([
+const cases: Case[] = [
   ["sample", 'no policy "q"; there is: p', sample({ policy: "q" })],
   ["sample", "is a critic", sample({ policy: "c" })],
   ["sample", "99", sample({ prompt: ids(1, 99) }), "bad_token"],
@@ -98,9 +98,12 @@ test.each<Case>([
   ],
   ["removePolicy", '"q"', () => engine.removePolicy("q")],
   ["export", 'is "Q4"', () => engine.export("p", join(folder, "q4"), { format: "Q4" as "F32" })],
-])("%s: %s", async (_, fragment, work, code = "bad_arguments") => {
-  expect(await failure(code, work)).toContain(fragment);
-});
+];
+
+for (const [verb, fragment, work, code = "bad_arguments"] of cases)
+  test(`${verb}: ${fragment}`, async () => {
+    expect(await failure(code, work)).toContain(fragment);
+  });
 
 test.each([
   ["rank 0", { rank: 0 }],
