@@ -81,11 +81,12 @@ describe("a written file", () => {
   });
 });
 
+const start = (length: number, ...text: number[]) => Buffer.from([length, 0, 0, 0, 0, 0, 0, 0, ...text]);
+const typed = (dtype?: string) => ({ t: { dtype, shape: [1], data_offsets: [0, 4] } });
+
 describe("a damaged file is rejected by name:", () => {
   const four = new Uint8Array(4);
   const eight = new Uint8Array(8);
-  const start = (length: number, ...text: number[]) => Buffer.from([length, 0, 0, 0, 0, 0, 0, 0, ...text]);
-  const typed = (dtype?: string) => ({ t: { dtype, shape: [1], data_offsets: [0, 4] } });
   test.each<readonly [string, Uint8Array | readonly [header: unknown, data?: Uint8Array]]>([
     ["holds 5 bytes", Buffer.alloc(5)],
     ["ends inside its header", start(99, 123)],

@@ -42,7 +42,7 @@ const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
 const value = { type: "value" };
 const given = (more: object) => trained(change(datum, more), { type: "importance_sampling" });
 const targets = (more: object, loss: object = value) => trained(change(valued("c"), more), loss);
-const made = (more: object) => () => engine.createPolicy({ name: "q", model, ...more } as never);
+const made = (more: object) => () => engine.createPolicy({ name: "q", model, ...more });
 
 type Case = readonly [verb: string, fragment: string, work: () => Promise<unknown>, code?: ErrorCode];
 
@@ -114,7 +114,7 @@ test.each([
   ["a seed below zero", { seed: -1 }],
 ])("an adapter with %s leaves nothing behind", async (_, wrong) => {
   const adapter = { rank: 2, alpha: 4, targetModules: ["q_proj"], seed: 0 };
-  await failure("bad_arguments", made({ adapter: { ...adapter, ...wrong } }));
+  expect(await failure("bad_arguments", made({ adapter: { ...adapter, ...wrong } }))).not.toBe("");
   await engine.createPolicy({ name: "q", model, adapter });
   await engine.removePolicy("q");
 });
@@ -145,8 +145,9 @@ describe("named, too, are", () => {
   });
 
   test("what to do about an engine without its addon, and one that is closed", async () => {
-    const start = () => startNativeEngine(1, "float32", 2 ** 30, join(folder, "none.node"));
-    expect(await failure("no_engine", start)).toContain("npm rebuild");
+    const addon = join(folder, "none.node");
+    const message = await failure("no_engine", () => startNativeEngine(1, "float32", 2 ** 30, addon));
+    expect(message).toContain("npm rebuild");
     const closed = new LocalEngine({ threads: 1 });
     for (let i = 0; i < 2; i++) await closed.close();
     expect(await failure("bad_arguments", () => closed.createPolicy({ name: "p", model }))).toContain(
