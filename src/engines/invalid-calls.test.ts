@@ -9,20 +9,17 @@ import type { Engine } from "./engine.ts";
 import { adam, request, someDatum } from "./local/test-engine.ts";
 import { openEngine } from "./open.ts";
 import type { Verb } from "./retrying.ts";
-import { startServing } from "./testing/serving.ts";
 import { profiles } from "./tinker/profiles.ts";
+import { localServer } from "./tinker/testing/own-server.ts";
 import { TinkerEngine } from "./tinker/tinker-engine.ts";
 
 const folder = temporaryFolder();
 const model = await makeModel(folder, "model");
-const serving = await startServing([model]);
+const url = await localServer(model, path.join(folder, "served"), "model");
 // Some of the paths are relative.
 const before = process.cwd();
 process.chdir(folder);
-afterAll(async () => {
-  process.chdir(before);
-  await serving.stop();
-});
+afterAll(() => process.chdir(before));
 
 /** Valid arguments, from which invalid ones are made. */
 const valid: Readonly<Record<Verb, readonly unknown[]>> = {
@@ -45,7 +42,7 @@ const valid: Readonly<Record<Verb, readonly unknown[]>> = {
 
 describe.each([
   ["local", () => openEngine({ type: "local", threads: 1, precision: "float32" })],
-  ["tinker", () => new TinkerEngine({ url: serving.url, profile: profiles.troupe })],
+  ["tinker", () => new TinkerEngine({ url, profile: profiles.troupe })],
 ])("the %s engine", (_, open) => {
   let engine: Engine;
   beforeAll(async () => {

@@ -69,11 +69,12 @@ async function trained(engine: Engine, name: string): Promise<unknown> {
 
 const failed = new Set<Verb>();
 
+const onFailure = (verb: Verb) => failed.add(verb);
+
 test("with a fifth of all calls failing, training ends with the same weights, bit for bit", async () => {
   const expected = await trained(new TinyEngine(), "whole");
   await fc.assert(
     fc.asyncProperty(fc.nat(1000), async (seed) => {
-      const onFailure = (verb: Verb) => failed.add(verb);
       const faulty = faultyEngine(new TinyEngine(), { seed, failing: 0.2, delay: 3, onFailure });
       expect(await trained(retryingEngine(faulty, patient), `faulty-${seed}`)).toEqual(expected);
     }),

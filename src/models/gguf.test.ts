@@ -143,6 +143,10 @@ test("has the settings, the tokenizer and the chat template", async () => {
   expect(types).toEqual([...Array(386).fill(1), 3, 3, 3, ...Array(6).fill(4), ...Array(5).fill(5)]);
 });
 
+/** Of head 1, whose rows of 64 are 16 to 31. */
+const rowsOf = (values: Float32Array | undefined, rows: number[]) =>
+  rows.map((row) => values?.subarray((16 + row) * 64, (17 + row) * 64));
+
 test("has every tensor of a Llama, with the rows of queries and keys by neighbours, as float32", async () => {
   const changes = { architecture: "LlamaForCausalLM", tiedEmbeddings: false } as const;
   const { file, directory } = await exported("llama", "llama3", changes, {}, "F32");
@@ -161,9 +165,7 @@ test("has every tensor of a Llama, with the rows of queries and keys by neighbou
   };
   for (const [from, to] of Object.entries(pairs)) expect(tensors.get(to)?.values).toEqual(source[from]);
   expect(tensors.get("blk.1.ffn_down.weight")?.shape).toEqual([96, 64]);
-  // Head 1 of the keys has the rows 16 to 31: the first half and the second half of its dimensions take turns.
-  const rowsOf = (values: Float32Array | undefined, rows: number[]) =>
-    rows.map((row) => values?.subarray((16 + row) * 64, (17 + row) * 64));
+  // The first half and the second half of its dimensions take turns.
   const written = rowsOf(tensors.get("blk.0.attn_k.weight")?.values, [...Array(16).keys()]);
   const order = [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15];
   expect(written).toEqual(rowsOf(source["model.layers.0.self_attn.k_proj.weight"], order));

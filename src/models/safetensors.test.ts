@@ -16,7 +16,7 @@ const tensors = [
   { name: "empty", shape: [0, 4], values: () => new Float32Array(0) },
 ];
 
-function raw(name: string, header: unknown, data = new Uint8Array(0)): string {
+function raw(name: string, header: unknown, data: Uint8Array = new Uint8Array(0)): string {
   const text = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));
@@ -81,11 +81,12 @@ describe("a written file", () => {
   });
 });
 
+const start = (length: number, ...text: number[]) => Buffer.from([length, 0, 0, 0, 0, 0, 0, 0, ...text]);
+const typed = (dtype?: string) => ({ t: { dtype, shape: [1], data_offsets: [0, 4] } });
+
 describe("a damaged file is rejected by name:", () => {
   const four = new Uint8Array(4);
   const eight = new Uint8Array(8);
-  const start = (length: number, ...text: number[]) => Buffer.from([length, 0, 0, 0, 0, 0, 0, 0, ...text]);
-  const typed = (dtype?: string) => ({ t: { dtype, shape: [1], data_offsets: [0, 4] } });
   test.each<readonly [string, Uint8Array | readonly [header: unknown, data?: Uint8Array]]>([
     ["holds 5 bytes", Buffer.alloc(5)],
     ["ends inside its header", start(99, 123)],

@@ -119,8 +119,9 @@ describe("end tokens", () => {
   });
 });
 
+const damaged = (files: Readonly<Record<string, string>>) => () => changedTokenizer("qwen2", files);
+
 describe("a damaged model directory", () => {
-  const damaged = (files: Readonly<Record<string, string>>) => () => changedTokenizer("qwen2", files);
   const user: Message[] = [{ role: "user", content: "hello" }];
 
   it.each([

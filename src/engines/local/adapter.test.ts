@@ -155,19 +155,19 @@ describe("a policy that starts from an adapter's directory", () => {
     const engine = testEngine();
     beforeAll(() => engine.createPolicy({ name: "a", model, adapter }));
 
-    test.each<readonly [string, object, object?]>([
-      ['names the base "meta/llama", but no model', { base_model_name_or_path: "meta/llama" }],
-      ["names the base null, but no model", { base_model_name_or_path: null }],
-      ['target_modules is ".*_proj"; expected a list', { target_modules: ".*_proj" }],
-      ['target_modules is ["lm_head"]', { target_modules: ["lm_head"] }],
-      ['peft_type is "IA3"', { peft_type: "IA3" }],
-      ["r is 0", { r: 0 }],
+    test.each<readonly [string, object, object | null]>([
+      ['names the base "meta/llama", but no model', { base_model_name_or_path: "meta/llama" }, null],
+      ["names the base null, but no model", { base_model_name_or_path: null }, null],
+      ['target_modules is ".*_proj"; expected a list', { target_modules: ".*_proj" }, null],
+      ['target_modules is ["lm_head"]', { target_modules: ["lm_head"] }, null],
+      ['peft_type is "IA3"', { peft_type: "IA3" }, null],
+      ["r is 0", { r: 0 }, null],
       ["r is 3; expected 8, the policy's rank", {}, { rank: 8 }],
       ["target_modules is", {}, { targetModules: ["q_proj"] }],
     ])("%s", async (fragment, settings, change) => {
       const place = exported(fragment.replaceAll(/\W/g, ""), settings);
       const before = engine.memoryBytes;
-      const more = change === undefined ? {} : { adapter: { ...adapter, ...change } };
+      const more = change === null ? {} : { adapter: { ...adapter, ...change } };
       const message = await failure("bad_model", () =>
         engine.createPolicy({ name: "b", model: place, ...more }),
       );

@@ -8,7 +8,9 @@ import { Jobs } from "./native.ts";
 import { adapter, request, snapshotAt, someDatum, testEngine, train } from "./test-engine.ts";
 
 const folder = temporaryFolder();
-const [stored, widened] = [join(folder, "bfloat16"), join(folder, "float32")];
+const stored = join(folder, "bfloat16");
+const widened = join(folder, "float32");
+const other = join(folder, "other");
 
 beforeAll(async () => {
   const preset = { ...tinyPreset, hiddenSize: 128, intermediateSize: 256 };
@@ -17,7 +19,22 @@ beforeAll(async () => {
   await engine.export("whole", stored, { format: "BF16" });
   await engine.createPolicy({ name: "rounded", model: stored });
   await engine.export("rounded", widened, { format: "F32" });
+  await train(engine, "rounded", 3);
+  await engine.export("rounded", other, { format: "BF16" });
 });
+
+let copies = 0;
+
+/** A copy of the model, whose files may change. */
+function copied(): string {
+  const model = join(folder, `copy-${copies++}`, "model");
+  cpSync(stored, model, { recursive: true });
+  return model;
+}
+
+/** Puts other weights of the same shape into a copy of the model. */
+const replace = (model: string): void =>
+  cpSync(join(other, "model.safetensors"), join(model, "model.safetensors"));
 
 /** Everything that depends on a base: samples, log-probabilities, and what training makes of an adapter. */
 async function results(engine: LocalEngine, model: string) {
@@ -62,45 +79,29 @@ test("exists once for several policies, a reference, a critic and a copy", async
   for (const other of others) expect(await bytesOf(other)).toBeLessThan(8 * trainableParameters);
 });
 
-/** Puts other weights of the same shape into a copy of the model; and what they give. */
-async function replacement(): Promise<{ replace: (model: string) => void; logprobs: Float32Array[] }> {
-  const directory = join(temporaryFolder(), "other");
-  const engine = testEngine();
-  await engine.createPolicy({ name: "p", model: stored });
-  await train(engine, "p", 3);
-  await engine.export("p", directory, { format: "BF16" });
-  return {
-    replace: (model) => cpSync(join(directory, "model.safetensors"), join(model, "model.safetensors")),
-    logprobs: await logprobsOn(testEngine(), directory, "p"),
-  };
-}
-
 async function logprobsOn(engine: LocalEngine, model: string, name: string): Promise<Float32Array[]> {
   await engine.createPolicy({ name, model, adapter });
   return [...(await engine.forward([someDatum(name)])).logprobs];
 }
 
 test("is loaded again after its files were replaced, and earlier adapters keep theirs", async () => {
-  const model = join(temporaryFolder(), "model");
-  cpSync(stored, model, { recursive: true });
-  const other = await replacement();
+  const model = copied();
   const engine = testEngine();
   const before = await logprobsOn(engine, model, "before");
-  other.replace(model);
-  expect(await logprobsOn(engine, model, "after")).toEqual(other.logprobs);
-  expect(other.logprobs).not.toEqual(before);
+  replace(model);
+  const expected = await logprobsOn(testEngine(), other, "p");
+  expect(await logprobsOn(engine, model, "after")).toEqual(expected);
+  expect(expected).not.toEqual(before);
   expect([...(await engine.forward([someDatum("before")])).logprobs]).toEqual(before);
 });
 
 test.each([{ adapter }, {}])("is not loaded if its files are replaced meanwhile: %o", async (options) => {
-  const model = join(temporaryFolder(), "model");
-  cpSync(stored, model, { recursive: true });
-  const other = await replacement();
+  const model = copied();
   const engine = testEngine();
   const empty = engine.memoryBytes;
   // The headers are read, the weights are not.
   const run = vi.spyOn(Jobs.prototype, "run").mockImplementationOnce(function (this: Jobs, start, signal) {
-    other.replace(model);
+    replace(model);
     return this.run(start, signal);
   });
   const message = await failure("bad_model", () => engine.createPolicy({ name: "p", model, ...options }));
@@ -111,9 +112,8 @@ test.each([{ adapter }, {}])("is not loaded if its files are replaced meanwhile:
 });
 
 test("is recorded with an adapter's weights, which are rejected on another; without a record nothing is known", async () => {
-  const model = join(temporaryFolder(), "model");
-  cpSync(stored, model, { recursive: true });
-  (await replacement()).replace(model);
+  const model = copied();
+  replace(model);
   const [engine, saved] = [testEngine(), join(folder, "recorded")];
   await engine.createPolicy({ name: "a", model: stored, adapter });
   await engine.createPolicy({ name: "b", model, adapter });
@@ -129,11 +129,10 @@ test("is recorded with an adapter's weights, which are rejected on another; with
 });
 
 test("that was replaced after it was loaded is not recorded", async () => {
-  const model = join(temporaryFolder(), "model");
-  cpSync(stored, model, { recursive: true });
+  const model = copied();
   const [engine, saved] = [testEngine(), join(folder, "unrecorded")];
   await engine.createPolicy({ name: "a", model, adapter });
-  (await replacement()).replace(model);
+  replace(model);
   await engine.export("a", saved);
   expect(existsSync(join(saved, "base_digests.json"))).toBe(false);
 });
@@ -141,8 +140,7 @@ test("that was replaced after it was loaded is not recorded", async () => {
 test.each([{ adapter }, {}])(
   "with a number that is not finite is rejected with the tensor's name: %o",
   async (options) => {
-    const model = join(temporaryFolder(), "model");
-    cpSync(stored, model, { recursive: true });
+    const model = copied();
     const file = openSync(join(model, "model.safetensors"), "r+");
     writeSync(file, Uint8Array.of(0xc0, 0x7f), 0, 2, fstatSync(file).size - 2);
     closeSync(file);

@@ -86,23 +86,10 @@ const calls: Readonly<Record<string, readonly unknown[]>> = {
   zeroGradients: ["p"],
 };
 
+const numbers = [Number.NaN, -1, 2 ** 31, 2 ** 53, Infinity];
 const garbage = fc.oneof(
   fc.anything(),
-  fc.constantFrom<unknown>(
-    Number.NaN,
-    -1,
-    2 ** 31,
-    2 ** 53,
-    Infinity,
-    undefined,
-    null,
-    "",
-    [],
-    {},
-    () => 1,
-    Symbol("x"),
-    1n,
-  ),
+  fc.constantFrom<unknown>(...numbers, undefined, null, "", [], {}, () => 1, Symbol("x"), 1n),
   fc.int32Array({ maxLength: 4 }),
   fc.float32Array({ maxLength: 4 }),
   fc.uint8Array({ maxLength: 4 }),
@@ -149,19 +136,11 @@ test.each(allCalls)("%s rejects garbage with a coded error", async (name, given)
   await engine.close();
 });
 
-test("a job has a number", async () => {
+test("a job has a number that is not in use", async () => {
   const engine = startNativeEngine(1, "float32");
   const first = engine.addModel(1, "p", shape);
-  for (const job of [0, -1, 1.5, Number.NaN, "1"]) {
+  for (const job of [0, -1, 1.5, Number.NaN, "1"])
     expect(() => engine.stepCount(job as number, "p")).toThrow("job must be");
-  }
-  await first;
-  await engine.close();
-});
-
-test("a number in use is rejected, and its job settles", async () => {
-  const engine = startNativeEngine(1, "float32");
-  const first = engine.addModel(1, "p", shape);
   expect(() => engine.stepCount(1, "p")).toThrow("Job 1 is unfinished");
   expect(await first).not.toEqual([]);
   expect(await engine.stepCount(2, "p")).toBe(0);

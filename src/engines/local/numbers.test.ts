@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Continuation, Datum, SampledSequence, SampleRequest } from "../engine.ts";
 import { makeModel, temporaryFolder, tinyPreset, vocabularySize, words } from "../../models/test-model.ts";
 import type { LocalEngine, LocalEngineOptions } from "./local-engine.ts";
-import { adam, ids, request, someDatum, testEngine } from "./test-engine.ts";
+import { adam, request, someDatum, testEngine } from "./test-engine.ts";
 
 const engine = testEngine();
 const folder = temporaryFolder();
@@ -103,6 +103,10 @@ describe("what conversations continue", () => {
   });
 });
 
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+
+const logprobsOf = async (own: LocalEngine, name: string) => (await own.forward([someDatum(name)])).logprobs;
+
 describe("training", () => {
   const [first, second] = someDatum("p").continuations as [Continuation, Continuation];
 
@@ -112,7 +116,6 @@ describe("training", () => {
     const { loss, logprobs } = await engine.forwardBackward(data, { type: "cross_entropy" });
     await engine.zeroGradients("p");
     const [one, other] = logprobs.map((each) => [...each]) as [number[], number[]];
-    const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
     expect(loss).toBeCloseTo(-sum(one.map((logp, t) => logp * (weights[t] ?? 0))) - sum(other), 4);
   });
 
@@ -133,8 +136,6 @@ describe("training", () => {
     for (const each of [both, alone]) await each.createPolicy({ name: "one", model, adapter });
     await both.createPolicy({ name: "two", model, adapter: { ...adapter, seed: 2 } });
     await both.createPolicy({ name: "whole", model });
-    const logprobsOf = async (own: LocalEngine, name: string) =>
-      (await own.forward([someDatum(name)])).logprobs;
     const before = await logprobsOf(both, "whole");
     for (let step = 0; step < 3; step++) {
       await both.forwardBackward([someDatum("one"), someDatum("two", 3)], { type: "cross_entropy" });

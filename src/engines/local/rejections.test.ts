@@ -42,11 +42,11 @@ const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
 const value = { type: "value" };
 const given = (more: object) => trained(change(datum, more), { type: "importance_sampling" });
 const targets = (more: object, loss: object = value) => trained(change(valued("c"), more), loss);
-const made = (more: object) => () => engine.createPolicy({ name: "q", model, ...more } as never);
+const made = (more: object) => () => engine.createPolicy({ name: "q", model, ...more });
 
 type Case = readonly [verb: string, fragment: string, work: () => Promise<unknown>, code?: ErrorCode];
 
-test.each<Case>([
+const cases: Case[] = [
   ["sample", 'no policy "q"; there is: p', sample({ policy: "q" })],
   ["sample", "is a critic", sample({ policy: "c" })],
   ["sample", "99", sample({ prompt: ids(1, 99) }), "bad_token"],
@@ -98,9 +98,12 @@ test.each<Case>([
   ],
   ["removePolicy", '"q"', () => engine.removePolicy("q")],
   ["export", 'is "Q4"', () => engine.export("p", join(folder, "q4"), { format: "Q4" as "F32" })],
-])("%s: %s", async (_, fragment, work, code = "bad_arguments") => {
-  expect(await failure(code, work)).toContain(fragment);
-});
+];
+
+for (const [verb, fragment, work, code = "bad_arguments"] of cases)
+  test(`${verb}: ${fragment}`, async () => {
+    expect(await failure(code, work)).toContain(fragment);
+  });
 
 test.each([
   ["rank 0", { rank: 0 }],
@@ -111,7 +114,7 @@ test.each([
   ["a seed below zero", { seed: -1 }],
 ])("an adapter with %s leaves nothing behind", async (_, wrong) => {
   const adapter = { rank: 2, alpha: 4, targetModules: ["q_proj"], seed: 0 };
-  await failure("bad_arguments", made({ adapter: { ...adapter, ...wrong } }));
+  expect(await failure("bad_arguments", made({ adapter: { ...adapter, ...wrong } }))).not.toBe("");
   await engine.createPolicy({ name: "q", model, adapter });
   await engine.removePolicy("q");
 });
@@ -142,8 +145,9 @@ describe("named, too, are", () => {
   });
 
   test("what to do about an engine without its addon, and one that is closed", async () => {
-    const start = () => startNativeEngine(1, "float32", 2 ** 30, join(folder, "none.node"));
-    expect(await failure("no_engine", start)).toContain("npm rebuild");
+    const addon = join(folder, "none.node");
+    const message = await failure("no_engine", () => startNativeEngine(1, "float32", 2 ** 30, addon));
+    expect(message).toContain("npm rebuild");
     const closed = new LocalEngine({ threads: 1 });
     for (let i = 0; i < 2; i++) await closed.close();
     expect(await failure("bad_arguments", () => closed.createPolicy({ name: "p", model }))).toContain(

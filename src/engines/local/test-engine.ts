@@ -10,6 +10,7 @@ import type {
   AdamOptions,
   Continuation,
   Datum,
+  Engine,
   PolicyName,
   SampleRequest,
   StoredPolicy,
@@ -168,7 +169,7 @@ export async function farGradients(
  * full step size (at worst 1.3e-4 of the largest). So whole tensors are compared.
  */
 export async function farAfterTenSteps(
-  engine: Pick<LocalEngine, "readTensor" | "forwardBackward" | "optimStep">,
+  engine: Pick<LocalEngine, "readTensor"> & Pick<Engine, "forwardBackward" | "optimStep">,
   expected: SafetensorsFile,
   data: readonly Datum[],
   loss: Loss,

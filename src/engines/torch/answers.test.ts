@@ -34,10 +34,11 @@ const honest: Readonly<Record<string, Answer>> = {
 
 /** The worker ends a process whose answer is rejected. */
 async function engineThatHears(verb: string, lie: Readonly<Record<string, unknown>>): Promise<TorchEngine> {
-  const isArray = (value: unknown): boolean => ArrayBuffer.isView(value);
   const entries = Object.entries(lie);
-  const header = Object.fromEntries(entries.filter(([, value]) => !isArray(value)));
-  const arrays = Object.fromEntries(entries.filter(([, value]) => isArray(value))) as Answer["arrays"];
+  const header = Object.fromEntries(entries.filter(([, value]) => !ArrayBuffer.isView(value)));
+  const arrays = Object.fromEntries(
+    entries.filter(([, value]) => ArrayBuffer.isView(value)),
+  ) as Answer["arrays"];
   const ask = async (asked: string, _: unknown, __: unknown, { check }: Asking = {}): Promise<Answer> => {
     const { header: own, arrays: more } = honest[asked] ?? { header: {}, arrays: {} };
     const answer =

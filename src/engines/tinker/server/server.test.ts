@@ -220,17 +220,19 @@ describe("requests", () => {
   });
 });
 
-describe("data", () => {
-  /** What a gradient of them gives, as the model's next request. */
-  async function gradientsOf(loss: string) {
-    const { ask, id } = await open();
-    let seqId = 0;
-    return async (...data: WireDatum[]) => {
-      const call = { modelId: id, seqId: (seqId += 1), loss, config: {}, forwardOnly: false, data };
-      return (await resultOf(ask, "forward_backward", encodeCall(call))).json;
-    };
-  }
+/** What a gradient of them gives, as the model's next request. */
+async function gradientsOf(loss: string) {
+  const { ask, id } = await open();
+  let seqId = 0;
+  return async (...data: WireDatum[]) => {
+    const call = { modelId: id, seqId: (seqId += 1), loss, config: {}, forwardOnly: false, data };
+    return (await resultOf(ask, "forward_backward", encodeCall(call))).json;
+  };
+}
 
+const row = (...values: number[]) => ({ values: Float32Array.from(values), shape: [4] });
+
+describe("data", () => {
   it("of one prompt group with different prompts are rejected", async () => {
     const gradient = await gradientsOf("cross_entropy");
     const [first] = wireData([someDatum("p")], { type: "cross_entropy" }) as [WireDatum];
@@ -243,7 +245,6 @@ describe("data", () => {
 
   it("may have any targets where nothing is trained, and the rows are zero", async () => {
     const gradient = await gradientsOf("importance_sampling");
-    const row = (...values: number[]) => ({ values: Float32Array.from(values), shape: [4] });
     const rowsOf = async (targets: number[], first: number) => {
       const inputs = {
         target_tokens: { values: Int32Array.from(targets), shape: [4] },
