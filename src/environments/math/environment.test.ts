@@ -34,7 +34,7 @@ describe("math", async () => {
     options: mathOptions,
     create: () => environment as unknown as Environment,
   };
-  const options = { phases: [["reasoner"]], turns: 2 };
+  const options = { phases: [["reasoner"]], turns: 2, tasks: 8 };
   it.each(await conformanceChecks(definition, options))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );
@@ -109,7 +109,7 @@ describe("a reasoner", () => {
           expect([0, 1]).toContain((await solved(half, text)).reward.team);
         },
       ),
-      { numRuns: 50 },
+      { numRuns: 30 },
     );
   });
 });
