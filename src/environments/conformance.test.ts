@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conformanceChecks, type ConformanceOptions } from "./conformance.ts";
+import { type ConformanceCheck, conformanceChecks, type ConformanceOptions } from "./conformance.ts";
 import type { ActionReward, Environment, EnvironmentDefinition, Json } from "./environment.ts";
 import { gameDefinition, type Game } from "./game.ts";
 import { guessNumber } from "./examples/guess-number.ts";
@@ -7,15 +7,26 @@ import { quiz } from "./examples/quiz.ts";
 import { games } from "./registry.ts";
 
 const checked = [...games.map(gameDefinition), gameDefinition(guessNumber), quiz];
+/** Of the search for exploits, which reward-hacking.test.ts does on more tasks, only five. */
+async function checksOf<Options>(
+  definition: EnvironmentDefinition<Options>,
+  tasks: number,
+  given: ConformanceOptions = {},
+): Promise<readonly ConformanceCheck[]> {
+  const search = "summable rewards pay only for solving";
+  const few = await conformanceChecks(definition, { tasks: 5, ...given });
+  const checks = await conformanceChecks(definition, { tasks, ...given });
+  return checks.map((check, index) => (check.name === search ? (few[index] ?? check) : check));
+}
+
 /** For seats that act simultaneously. */
 const together: Readonly<Record<string, ConformanceOptions>> = { "thin-ice": { phases: [["red", "blue"]] } };
 
 describe.each(checked.map((definition) => ({ name: definition.name, definition })))(
   "$name",
   async ({ definition }) => {
-    it.each(await conformanceChecks(definition, { tasks: 60, ...together[definition.name] }))(
-      "$name",
-      ({ run }) => expect(run()).resolves.toBeUndefined(),
+    it.each(await checksOf(definition, 40, together[definition.name]))("$name", ({ run }) =>
+      expect(run()).resolves.toBeUndefined(),
     );
   },
 );
@@ -66,7 +77,7 @@ it("every game has variants", () => {
 describe.each(
   games.flatMap((game) => (variants[game.name] ?? []).map((options) => [game.name, options, game] as const)),
 )("%s with %j", async (_, options, game) => {
-  it.each(await conformanceChecks(gameDefinition(game), { tasks: 20, ...options }))("$name", ({ run }) =>
+  it.each(await checksOf(gameDefinition(game), 8, options))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );
 });

@@ -36,7 +36,7 @@ export interface ConformanceOptions {
   readonly phases?: readonly (readonly string[])[];
   /** Turns within which the solver must end an episode. Default: 4. */
   readonly turns?: number;
-  /** Tasks drawn from each split. Default: 200. */
+  /** Tasks drawn from each split, and bound on the episodes of each check. Default: 200. */
   readonly tasks?: number;
   readonly seed?: number;
   /** Time limit for one action. Far above what it needs: a limit, not a measurement. */

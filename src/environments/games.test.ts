@@ -1,18 +1,24 @@
 /** What is promised of every game's options and tasks, beyond the conformance kit. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import { mean } from "../statistics.ts";
-import { childKey, keyAt, rootKey } from "../random.ts";
+import { keyAt, rootKey } from "../random.ts";
 import type { Json } from "./environment.ts";
 import type { Game } from "./game.ts";
 import { createEnvironment, createGame, environmentNamed, environments, games } from "./registry.ts";
 import type { GameSplit } from "./tasks.ts";
 
+/** Any UTF-16 code unit, half a character included. (The unit "binary" takes two seconds to begin.) */
+const unit = fc.nat(0xffff).map((code) => String.fromCharCode(code));
+
 const splits: readonly GameSplit[] = ["train", "validation", "heldOut"];
 
-function drawn(game: Game, seed: number): Json {
-  return game.task(splits[seed % 3] ?? "train", keyAt(rootKey(seed), "task-schema"));
+function drawn(game: Game, count: number): readonly Json[] {
+  return Array.from({ length: count }, (_, seed) =>
+    game.task(splits[seed % 3] ?? "train", keyAt(rootKey(seed), "task-schema")),
+  );
 }
 
 /** Replaces or removes a value anywhere in the task. */
@@ -31,6 +37,7 @@ function changed(task: Json, at: number, value: Json | undefined): Json {
 /** Tasks from outside, as `troupe score` reads them. */
 describe.each(games)("a task of $name", ({ name }) => {
   const game = createGame(name, {});
+  const tasks = drawn(game, 60);
   const seats = Object.keys(game.seats).filter((seat) => game.seats[seat]?.alone === undefined);
   const accepts = (task: Json): boolean => {
     try {
@@ -42,10 +49,7 @@ describe.each(games)("a task of $name", ({ name }) => {
   };
 
   it("is accepted as drawn, in any split", () => {
-    for (let seed = 0; seed < 60; seed++) {
-      const task = drawn(game, seed);
-      expect(game.taskSchema?.parse(JSON.parse(JSON.stringify(task)))).toEqual(task);
-    }
+    for (const task of tasks) expect(game.taskSchema?.parse(JSON.parse(JSON.stringify(task)))).toEqual(task);
   });
 
   it.each([null, 4, "task", [], {}, { size: 4 }, { board: {} }, { __proto__: null }])("is not %j", (task) => {
@@ -59,8 +63,8 @@ describe.each(games)("a task of $name", ({ name }) => {
       fc.integer({ min: -1, max: 120 }),
     );
     fc.assert(
-      fc.property(fc.nat(500), fc.nat(30), anyValue, (seed, at, value) => {
-        const task = changed(drawn(game, seed), at, value);
+      fc.property(fc.constantFrom(...tasks), fc.nat(30), anyValue, (from, at, value) => {
+        const task = changed(from, at, value);
         fc.pre(accepts(task));
         const state = game.start(task);
         expect(game.outcome(state)).toEqual({ success: false, score: 0 });
@@ -73,8 +77,7 @@ describe.each(games)("a task of $name", ({ name }) => {
   });
 
   it("rarely repeats", () => {
-    const tasks = Array.from({ length: 400 }, (_, index) => game.task("train", childKey(rootKey(5), index)));
-    expect(new Set(tasks.map((task) => JSON.stringify(task))).size).toBeGreaterThan(300);
+    expect(new Set(tasks.map((task) => JSON.stringify(task))).size).toBeGreaterThan(50);
   });
 
   it("may be answered with any text: no exception, and a state of bounded size", () => {
@@ -86,26 +89,28 @@ describe.each(games)("a task of $name", ({ name }) => {
       "\0",
     ];
     const anyText = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 200 }),
+      fc.string({ unit, maxLength: 200 }),
       fc
         .tuple(fc.array(fc.constantFrom(...pieces), { maxLength: 80 }), fc.constantFrom("", " "))
         .map(([all, gap]) => all.join(gap)),
     );
-    const state = game.start(drawn(game, 0));
+    const state = game.start(tasks[0] ?? null);
     fc.assert(
       fc.property(anyText, (text) => {
         for (const seat of seats) {
           const { state: after, rewards } = game.step(state, { [seat]: text });
-          expect(rewards[seat]?.team).toBeGreaterThanOrEqual(0);
-          expect(JSON.stringify(after).length).toBeLessThan(3000);
+          expect([rewards[seat]?.team, JSON.stringify(after).length < 3000]).toEqual([
+            expect.any(Number),
+            true,
+          ]);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
   it.runIf(name !== "thin-ice")("has known seats: another is the caller's mistake", () => {
-    const state = game.start(drawn(game, 0));
+    const state = game.start(tasks[0] ?? null);
     const says = `${name} has no seat "pilot"`;
     expect(() => game.step(state, { pilot: "up" })).toThrow(says);
     expect(() => game.observe(state, "pilot")).toThrow(`${says}; it has ${seats.join(" and ")}`);
@@ -122,10 +127,10 @@ it.each([
   (name, words, more) => {
     const meanLength = (split: GameSplit, longestOf: number): number => {
       const game = createGame(name, { longestOf });
-      const tasks = Array.from({ length: 300 }, (_, index) => game.task(split, keyAt(rootKey(8), index)));
+      const tasks = Array.from({ length: 150 }, (_, index) => game.task(split, keyAt(rootKey(8), index)));
       return mean(tasks.map((task) => game.solve(game.start(task), "planner").split(" ").length / words));
     };
-    // Standard errors of these means are below .25.
+    // Standard errors of these means are below .35.
     expect(meanLength("train", 3)).toBeGreaterThan(meanLength("train", 1) + more);
     expect(meanLength("heldOut", 3)).toBe(meanLength("heldOut", 1));
   },
@@ -189,8 +194,8 @@ it.each<[string, object, RegExp]>([
   ["thin-ice", { messages: true }, /^messages: /],
   ["thin-ice", { depth: 3 }, /"depth"/],
 ])("%s rejects the options %j with one message", (name, options, says) => {
-  const schema = games.find((game) => game.name === name)?.options;
-  const issues = schema?.safeParse(options).error?.issues ?? [];
+  const schema = games.find((game) => game.name === name)?.options as z.ZodType;
+  const issues = schema.safeParse(options).error?.issues ?? [];
   expect(issues.map(({ path, message }) => `${path.join(".")}: ${message}`)).toEqual([
     expect.stringMatching(says),
   ]);

@@ -54,7 +54,7 @@ const together: Readonly<Record<string, readonly (readonly string[])[]>> = { "th
 function settingOf(name: string): Setting {
   const environment = gameEnvironment(createGame(name, {}));
   const phases = together[name] ?? Object.keys(environment.seats).map((seat) => [seat]);
-  const common = { turns: 4, tasks: 200, key: rootKey(1), milliseconds: 10_000, services: {} };
+  const common = { turns: 4, tasks: 20, key: rootKey(1), milliseconds: 10_000, services: {} };
   return { environment, seats: phases.flat(), phases, ...common };
 }
 

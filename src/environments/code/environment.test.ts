@@ -28,7 +28,7 @@ describe.runIf(works)("code", async () => {
     options: codeOptions,
     create: () => smallEnvironment() as unknown as Environment,
   };
-  const options = { phases: [["helper", "main"]], turns: 2, services: { sandbox } };
+  const options = { phases: [["helper", "main"]], turns: 2, services: { sandbox }, tasks: 6 };
   it.each(await conformanceChecks(definition, options))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );

@@ -138,13 +138,24 @@ export function solverPlay({ environment }: Setting): PlayOptions["act"] {
   return (state, seat) => environment.oracle?.solve?.(state, seat) ?? "";
 }
 
-/** Episodes with random and solver actions, sequential and simultaneous, on train and held-out tasks. */
-export async function* someEpisodes(setting: Setting, count = 24): AsyncIterable<Transcript> {
-  for (let index = 0; index < count; index++) {
-    const act = index % 3 === 0 ? solverPlay(setting) : randomPlay(setting, index);
-    const task = await taskOf(setting, index, index % 2 === 0 ? "train" : "heldOut");
-    yield await play(setting, task, { act, together: index % 4 >= 2 });
+const played = new WeakMap<Setting, Promise<Transcript>[]>();
+
+/**
+ * Episodes with random and solver actions, sequential and simultaneous, on train and held-out tasks. They are played once
+ * for all checks that look at them.
+ */
+export async function* someEpisodes(setting: Setting): AsyncIterable<Transcript> {
+  const episodes = played.get(setting) ?? [];
+  played.set(setting, episodes);
+  for (let index = 0; index < Math.min(24, setting.tasks); index++) {
+    yield await (episodes[index] ??= episode(setting, index));
   }
+}
+
+async function episode(setting: Setting, index: number): Promise<Transcript> {
+  const act = index % 3 === 0 ? solverPlay(setting) : randomPlay(setting, index);
+  const task = await taskOf(setting, index, index % 2 === 0 ? "train" : "heldOut");
+  return play(setting, task, { act, together: index % 4 >= 2 });
 }
 
 /** A key for a check's own draws. */

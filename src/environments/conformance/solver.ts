@@ -64,7 +64,16 @@ export async function solverWords(setting: Setting): Promise<void> {
   }
 }
 
-async function solved(setting: Setting): Promise<Transcript[]> {
+const known = new WeakMap<Setting, Promise<Transcript[]>>();
+
+/** Played once for all checks. */
+function solved(setting: Setting): Promise<Transcript[]> {
+  const transcripts = known.get(setting) ?? playSolver(setting);
+  known.set(setting, transcripts);
+  return transcripts;
+}
+
+async function playSolver(setting: Setting): Promise<Transcript[]> {
   const act = solverPlay(setting);
   const transcripts: Transcript[] = [];
   for (let index = 0; index < Math.min(setting.tasks, 60); index++) {

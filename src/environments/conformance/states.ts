@@ -15,13 +15,14 @@ import {
   wordsFor,
 } from "./play.ts";
 
-const episodes = 12;
+/** Each is played several times. */
+const episodesOf = ({ tasks }: Setting): number => Math.min(12, tasks);
 
 export async function sameEpisode(setting: Setting): Promise<void> {
-  for (let index = 0; index < episodes; index++) {
+  for (let index = 0; index < episodesOf(setting); index++) {
     const first = await randomTranscript(setting, index);
     // Another episode in between reveals an environment that keeps something outside its states.
-    await randomTranscript(setting, index + episodes);
+    await randomTranscript(setting, index + 12);
     const again = await randomTranscript(setting, index);
     demand(
       isDeepStrictEqual(first.task, again.task),
@@ -53,7 +54,7 @@ async function randomTranscript(
 
 /** With frozen states a mutation throws; if the environment swallows the exception, the episode differs. */
 export async function neverChanged(setting: Setting): Promise<void> {
-  for (let index = 0; index < episodes; index++) {
+  for (let index = 0; index < episodesOf(setting); index++) {
     const free = await randomTranscript(setting, index);
     let frozen: Transcript;
     try {
@@ -81,7 +82,7 @@ export async function neverChanged(setting: Setting): Promise<void> {
 }
 
 export async function surviveJson(setting: Setting): Promise<void> {
-  for (let index = 0; index < episodes; index++) {
+  for (let index = 0; index < episodesOf(setting); index++) {
     const kept = await randomTranscript(setting, index, (value) => {
       const revived = throughJson(value);
       demand(
@@ -119,7 +120,7 @@ export async function staysOver(setting: Setting): Promise<void> {
 }
 
 export async function drawn(setting: Setting): Promise<void> {
-  for await (const { steps } of someEpisodes(setting, 6)) {
+  for await (const { steps } of someEpisodes(setting)) {
     for (const { result } of steps) {
       const picture = setting.environment.render(result.state);
       demand(picture.trim() !== "", () => `\`render\` returned nothing for the state ${show(result.state)}`);

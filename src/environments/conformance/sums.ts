@@ -26,7 +26,7 @@ import { total } from "./total.ts";
 
 /** Turns of a searched episode: enough to walk away and come back more than once. */
 const searchedTurns = 8;
-const searchedTasks = 20;
+const searchedTasks = ({ tasks }: Setting): number => Math.min(20, tasks);
 const triesPerTask = 4;
 /** Rounding of sums of a few doubles. */
 const tolerance = 1e-9;
@@ -65,7 +65,7 @@ export async function sumsPayForSolving(setting: Setting): Promise<void> {
 export async function unsolvedPlays(setting: Setting, seat: string): Promise<Unsolved[]> {
   const texts = await solverTexts(setting);
   const found: Unsolved[] = [];
-  for (let index = 0; index < searchedTasks; index++) {
+  for (let index = 0; index < searchedTasks(setting); index++) {
     const generator = generatorOf(keyAt(checkKey(setting, "sums"), seat, index));
     const task = await taskOf(setting, index);
     const solved = await play(setting, task, { act: solverPlay(setting) });
@@ -89,7 +89,7 @@ type Texts = ReadonlyMap<string, readonly string[]>;
 async function solverTexts(setting: Setting): Promise<Texts> {
   const { environment, seats } = setting;
   const texts = new Map<string, string[]>(seats.map((seat) => [seat, []]));
-  for (let index = 0; index < searchedTasks; index++) {
+  for (let index = 0; index < searchedTasks(setting); index++) {
     const state = await startOf(setting, await taskOf(setting, index));
     for (const seat of seats) texts.get(seat)?.push(environment.oracle?.solve?.(state, seat) ?? "");
   }
@@ -187,8 +187,8 @@ async function* roundsPlayed(
   const { environment } = setting;
   const texts = await solverTexts(setting);
   const generator = generatorOf(keyAt(checkKey(setting, "rounds"), seat));
-  for (let index = 0; index < 10 * searchedTasks; index++) {
-    const start = await startOf(setting, await taskOf(setting, index % searchedTasks));
+  for (let index = 0; index < 10 * searchedTasks(setting); index++) {
+    const start = await startOf(setting, await taskOf(setting, index % searchedTasks(setting)));
     const written = candidates(setting, start, seat, texts, generator);
     const round = [0, 1].map(() => written[drawInt(generator, written.length)] ?? "");
     const once = await goRound(setting, start, seat, round);

@@ -12,7 +12,7 @@ import { matchOf, normalised } from "./match.ts";
 import { documentsFile, worldDocuments, worldQuestions } from "./world.ts";
 
 describe("questions", async () => {
-  const options = { phases: [["decomposer"], ["searcher"]], turns: 1 };
+  const options = { phases: [["decomposer"], ["searcher"]], turns: 1, tasks: 24 };
   it.each(await conformanceChecks(questions, options))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );

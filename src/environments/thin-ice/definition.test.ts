@@ -46,9 +46,9 @@ function isSafeWay(cells: readonly string[], thin: readonly string[]): boolean {
   );
 }
 
-/** The number of words of each of 1,000 first messages. */
+/** The number of words of each of 300 first messages. */
 function said(breakOff: number): number[] {
-  const examples = drawn({ demonstrations: { breakOff, begun: 0 } }, ["red"], 1000);
+  const examples = drawn({ demonstrations: { breakOff, begun: 0 } }, ["red"], 300);
   return examples.map(({ action }) => after("say", action).length);
 }
 
@@ -79,13 +79,13 @@ describe("demonstrations of the team", () => {
 
   it("are of both seats, and start at the beginning of an episode in the requested share", () => {
     expect(new Set(examples.map(({ seat }) => seat))).toEqual(new Set(["red", "blue"]));
-    const starts = drawn({ demonstrations: { begun: 0.5 } }, ["red"], 2000).filter(({ observation }) =>
+    const starts = drawn({ demonstrations: { begun: 0.5 } }, ["red"], 600).filter(({ observation }) =>
       /said none\n.*\nheard none/.test(observation),
     );
     // Half of them are at the start, and so are the others in which neither path was begun: for paths of 4 to 6 cells
     // 1/5² to 1/7².
-    expect(starts.length / 2000).toBeGreaterThan(0.47);
-    expect(starts.length / 2000).toBeLessThan(0.57);
+    expect(starts.length / 600).toBeGreaterThan(0.47);
+    expect(starts.length / 600).toBeLessThan(0.57);
   });
 });
 
@@ -93,7 +93,7 @@ describe("demonstrations", () => {
   it("stop early as often as requested", () => {
     expect(said(0).every((length) => length === 3)).toBe(true);
     // One word if the first draw says so.
-    expect(said(0.4).filter((length) => length === 1).length / 1000).toBeCloseTo(0.4, 1);
+    expect(said(0.4).filter((length) => length === 1).length / 300).toBeCloseTo(0.4, 1);
     expect(said(1).every((length) => length === 1)).toBe(true);
   });
 

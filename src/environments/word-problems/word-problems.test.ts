@@ -103,7 +103,7 @@ function examples(given: object, seat: SeatName) {
 }
 
 describe.runIf(works)("word-problems", async () => {
-  const options = { turns: 1, services: { sandbox }, tasks: 12 };
+  const options = { turns: 1, services: { sandbox }, tasks: 8 };
   it.each(await conformanceChecks(wordProblems, options))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );

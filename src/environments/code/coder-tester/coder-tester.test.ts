@@ -43,7 +43,7 @@ describe.runIf(works)("coder-tester", async () => {
     options: pairOptions,
     create: () => environment as unknown as Environment,
   };
-  const options = { phases: [["coder", "tester"]], turns: 2, services: { sandbox } };
+  const options = { phases: [["coder", "tester"]], turns: 2, services: { sandbox }, tasks: 6 };
   it.each(await conformanceChecks(definition, options))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );

@@ -11,7 +11,7 @@ describe("sameFinalAnswer", () => {
   });
 
   it("many pairs at once get their own verdicts", async () => {
-    const pairs = Array.from({ length: 20 }, (_, index) => [
+    const pairs = Array.from({ length: 8 }, (_, index) => [
       `${index}+\\sqrt{2}`,
       `\\sqrt{2}+${index - (index % 2)}`,
     ]);

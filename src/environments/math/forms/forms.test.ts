@@ -33,7 +33,7 @@ describe.runIf(works).each(["tool-reasoner", "mathchat", "debate", "graph"])("th
     create: () => teamEnvironment(settings[name] ?? name) as unknown as Environment,
   };
   // Each task runs programs.
-  const options = { turns: 3, services: { sandbox }, milliseconds: 60_000, tasks: 40 };
+  const options = { turns: 3, services: { sandbox }, milliseconds: 60_000, tasks: 4 };
   it.each(await conformanceChecks(definition, options))("$name", { timeout: 120_000 }, ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );

@@ -13,7 +13,7 @@ const does: Readonly<Record<string, () => void>> = {
     for (const before = used(); used() < before + 100_000;);
   },
   // Of the clock only.
-  sleep: () => sleep(1500),
+  sleep: () => sleep(600),
   "sleep for ever": () => sleep(),
   "fill the memory": fill,
   "fill the memory if used": () => {
