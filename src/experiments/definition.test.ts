@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { TroupeError } from "../errors.ts";
 import type { JsonSchema } from "../recipes/shape.ts";
 import { jsonSchemaOf } from "../recipes/shape.ts";
@@ -15,8 +15,7 @@ import { shippedExperiments } from "./shipped.ts";
 const fixtures = join(import.meta.dirname, "fixtures");
 const small = join(fixtures, "small.yaml");
 
-const folder = mkdtempSync(join(tmpdir(), "troupe-definition-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function load(text: string): Experiment {
   const file = join(folder, "given.yaml");

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { temporaryFolder } from "../models/test-model.ts";
 import { engineKinds } from "../engines/open.ts";
 import { TroupeError } from "../errors.ts";
 import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
@@ -13,12 +13,10 @@ import type { ResolvedRecipe } from "./resolve.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { annotatedYaml, recipeToYaml } from "./write.ts";
 
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "troupe-recipes-"));
   write("right.yaml", rightRecipe);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function write(name: string, text: string): string {
   const file = join(folder, name);
