@@ -35,22 +35,9 @@ it("has scipy's numbers", () => {
 
 it("is as computed by hand", () => {
   // Values 1 and 0, then 1 and ½: differences ±½ and ±¼, of which the second has the error of scores 0 and 1.
-  const one = {
-    cluster: "a",
-    credits: [2, 0],
-    scores: [
-      [1, 1],
-      [0, 0],
-    ],
-  };
-  const other = {
-    cluster: "b",
-    credits: [0, 2],
-    scores: [
-      [1, 1],
-      [1, 0],
-    ],
-  };
+  const sure = [1, 1];
+  const one = { cluster: "a", credits: [2, 0], scores: [sure, [0, 0]] };
+  const other = { cluster: "b", credits: [0, 2], scores: [sure, [1, 0]] };
   const found = agreementOf([one, other], "own");
   // c̃ = (1, −1, −1, 1), q̃ = (½, −½, ¼, −¼): Σ c̃q̃ = 1 − ½, Σ c̃² = 4, Σ q̃² = ⅝.
   expect(found.pearson.value).toBeCloseTo(0.5 / Math.sqrt(4 * 0.625), 12);
@@ -101,13 +88,11 @@ function wrongly(kind: keyof typeof kinds): Agreement {
 
 it("has intervals that contain the true correlation about as often as they say", () => {
   const all = simulated(2, (value, noise) => value + 0.3 * noise, 4000, 9);
-  const [truth] = [agreementOf(all, "own").corrected.value ?? 0];
-  const audits = Array.from({ length: 200 }, (_, seed) =>
-    agreementOf(
-      simulated(8, (value, noise) => value + 0.3 * noise, 32, 100 + seed),
-      "own",
-    ),
-  );
+  const truth = agreementOf(all, "own").corrected.value ?? 0;
+  const audits = Array.from({ length: 200 }, (_, seed) => {
+    const few = simulated(8, (value, noise) => value + 0.3 * noise, 32, 100 + seed);
+    return agreementOf(few, "own");
+  });
   for (const name of ["corrected", "slope"] as const) {
     const intervals = audits.map((audit) => audit[name].interval);
     expect(intervals.every((one) => one !== null)).toBe(true);
@@ -120,10 +105,8 @@ it("has intervals that contain the true correlation about as often as they say",
 describe("credit", () => {
   it("that is right is seen as such, however few continuations there are", () => {
     for (const continuations of [4, 16, 64]) {
-      const { pearson, ceiling, corrected, slope, sign } = agreementOf(
-        simulated(continuations, (value) => value),
-        "own",
-      );
+      const right = simulated(continuations, (value) => value);
+      const { pearson, ceiling, corrected, slope, sign } = agreementOf(right, "own");
       expect(pearson.value).toBeLessThan(0.99);
       expect(pearson.value).toBeCloseTo(ceiling ?? 0, 1);
       // 400 decisions: the interval is about ±0.1 with four continuations.
@@ -138,12 +121,10 @@ describe("credit", () => {
   it("with noise has the correlation that the noise leaves, with few continuations as with many", () => {
     // The variances of value and noise in a group are the same: r = √½.
     for (const continuations of [6, 48]) {
-      const noisy = agreementOf(
-        simulated(continuations, (value, noise) => value + 0.3 * noise),
-        "own",
-      );
-      expect(noisy.corrected.value).toBeGreaterThan(0.6);
-      expect(noisy.corrected.value).toBeLessThan(0.8);
+      const noisy = simulated(continuations, (value, noise) => value + 0.3 * noise);
+      const { corrected } = agreementOf(noisy, "own");
+      expect(corrected.value).toBeGreaterThan(0.6);
+      expect(corrected.value).toBeLessThan(0.8);
     }
   });
 
@@ -207,10 +188,8 @@ it("has a ceiling of nothing if the estimated values are noise alone", () => {
 });
 
 it("puts candidates with similar credit together, equal ones in one bin", () => {
-  const { bins, candidates } = agreementOf(
-    simulated(16, (value) => value),
-    "own",
-  );
+  const right = simulated(16, (value) => value);
+  const { bins, candidates } = agreementOf(right, "own");
   expect(bins).toHaveLength(5);
   expect(bins.reduce((total, bin) => total + bin.candidates, 0)).toBe(candidates);
   for (const { credit, value, interval } of bins) {
@@ -219,9 +198,6 @@ it("puts candidates with similar credit together, equal ones in one bin", () => 
     expect(interval?.high).toBeGreaterThan(value);
   }
   expect(mean(bins.map(({ value }) => value))).toBeCloseTo(0, 9);
-  const binary = agreementOf(
-    simulated(16, (value) => Math.sign(value)).map((one) => ({ ...one, credits: [1, 0, 0, 0] })),
-    "own",
-  );
-  expect(binary.bins.map((bin) => bin.candidates)).toEqual([1200, 400]);
+  const binary = right.map((one) => ({ ...one, credits: [1, 0, 0, 0] }));
+  expect(agreementOf(binary, "own").bins.map((bin) => bin.candidates)).toEqual([1200, 400]);
 });

@@ -33,10 +33,8 @@ async function creditsIn(episode: Episode, own: Algorithm) {
 
 it("takes no credit from samples that a group leaves out", async () => {
   const lines = [0, 1, 0.5].map((score) => ({ actions: [action()], score }));
-  const { given } = await creditsIn(
-    trajectories(0, lines),
-    algorithmFrom("dr-grpo", { samples: 3, downSample: 2 }),
-  );
+  const own = algorithmFrom("dr-grpo", { samples: 3, downSample: 2 });
+  const { given } = await creditsIn(trajectories(0, lines), own);
   expect(given.get("dr-grpo, as recorded")).toEqual([-0.5, 0.5, null]);
   expect(given.get("rloo")).toEqual([-0.75, 0.75, 0]);
 });
@@ -47,10 +45,7 @@ it("takes no credit from actions that continue an alternative", async () => {
 });
 
 it("takes every continuation of a tree for c3, whose own are of one trajectory's states", async () => {
-  const episode = alternatives(0, [
-    [0, 1],
-    [0, 1],
-  ]);
+  const episode = alternatives(0, Array(2).fill([0, 1]));
   const { given } = await creditsIn(episode, algorithmFrom("magrpo", { samples: 2 }));
   // Both first actions are worth ½; of those that follow each, one is better than the other by 1.
   expect(given.get("c3")).toEqual([0, -1, 1, 0, -1, 1]);

@@ -63,9 +63,8 @@ async function exactValue(
   let total = 0;
   for (const { replies, probability } of joint) {
     // Roles have the names of their seats.
-    const said = Object.fromEntries(
-      Object.entries(replies).map(([seat, text]) => [seat, { text, truncated: false }]),
-    );
+    const replied = Object.entries(replies).map(([seat, text]) => [seat, { text, truncated: false }]);
+    const said = Object.fromEntries(replied) as Record<string, { text: string; truncated: boolean }>;
     const next = await advance(environment, scheduleOf(team), position, said, plainContext(rootKey(0)));
     total += probability * (await exactValue({ environment, team, policy }, next.position));
   }
@@ -78,13 +77,7 @@ const ice = await createEnvironment("thin-ice", options);
 const icePlayed: Played = {
   environment: ice,
   team: {
-    roles: ["red", "blue"].map((seat) => ({
-      ...roleFor("first"),
-      name: seat,
-      seat,
-      policy: "first",
-      maxTokens: 12,
-    })),
+    roles: ["red", "blue"].map((seat) => ({ ...roleFor("first", { maxTokens: 12 }), name: seat, seat })),
     phases: [["red", "blue"]],
     turns: 2,
   },
@@ -129,10 +122,8 @@ describe.each(Object.entries(games))("true values of %s", (_name, { played, word
     const episodes = await Promise.all(
       Array.from({ length: 6 }, (_, index) => {
         const scheme = index % 2 === 0 ? tree : spine;
-        return growEpisode({ ...setting, scheme }, rootKey(1), {
-          task: task(index),
-          path: ["train", 1, index],
-        });
+        const start = { task: task(index), path: ["train", 1, index] };
+        return growEpisode({ ...setting, scheme }, rootKey(1), start);
       }),
     );
     const { decisions } = decisionsIn(episodes);
@@ -196,16 +187,11 @@ describe("continuations", () => {
       },
     };
     const chosen = decision === undefined ? [] : [decision];
-    const {
-      decisions: valued,
-      failed,
-      played: all,
-      unpaired,
-    } = await valuesOf({ ...setting, engine }, chosen, 8, rootKey(2));
+    const found = await valuesOf({ ...setting, engine }, chosen, 8, rootKey(2));
     const different = new Set(decision?.candidates.map(({ reply }) => reply.text)).size;
-    expect(failed.map(({ cause }) => cause.message)).toEqual(["the engine hangs"]);
-    expect({ all, unpaired }).toEqual({ all: 8 * different, unpaired: different - 1 });
-    expect(valued[0]?.scores.map(({ length }) => length)).toEqual(decision?.candidates.map(() => 7));
+    expect(found.failed.map(({ cause }) => cause.message)).toEqual(["the engine hangs"]);
+    expect(found).toMatchObject({ played: 8 * different, unpaired: different - 1 });
+    expect(found.decisions[0]?.scores.map(({ length }) => length)).toEqual(decision?.candidates.map(() => 7));
   });
 
   it("of equal actions are played once", async () => {

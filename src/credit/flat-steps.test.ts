@@ -14,17 +14,11 @@ const signals = {
   values: ({ sample }: Action) => Float32Array.of(0.1, 0.2 + 0.01 * sample),
 };
 const earning = (...teams: readonly number[]) => teams.map((team) => action({ team }));
-const advantagesOf = (algorithm: Algorithm, ...tasks: readonly (readonly number[])[]): number[] =>
-  credit(
-    tasks.map((teams, task) =>
-      trajectories(
-        task,
-        teams.map((team) => ({ actions: earning(team), score: team })),
-      ),
-    ),
-    algorithm,
-    signals,
-  ).flatMap(({ advantages }) => [...advantages]);
+const lineOf = (team: number) => ({ actions: earning(team), score: team });
+const advantagesOf = (algorithm: Algorithm, ...tasks: readonly (readonly number[])[]): number[] => {
+  const episodes = tasks.map((teams, task) => trajectories(task, teams.map(lineOf)));
+  return credit(episodes, algorithm, signals).flatMap(({ advantages }) => [...advantages]);
+};
 
 describe("reinforce-plus-plus", () => {
   const algorithm = algorithmFrom("reinforce-plus-plus", { kl: { coefficient: 0.01 } });
@@ -87,16 +81,9 @@ describe("every row", () => {
 
   it("with a critic credits what it did not expect, also where all fail", () => {
     const algorithm = algorithmFrom("ppo", { lambda: 1, kl: { where: "none" } });
-    const episodes = [
-      trajectories(
-        0,
-        [0, 1].map(() => ({ actions: earning(0), score: 0 })),
-      ),
-    ];
-    const credited = credit(episodes, algorithm, { values: expects }).map(({ advantage }) =>
-      Math.sign(advantage),
-    );
-    expect(new Set(credited)).toEqual(new Set([-1, 1]));
+    const lines = [0, 1].map(() => ({ actions: earning(0), score: 0 }));
+    const credited = credit([trajectories(0, lines)], algorithm, { values: expects });
+    expect(new Set(credited.map(({ advantage }) => Math.sign(advantage)))).toEqual(new Set([-1, 1]));
   });
 });
 

@@ -29,10 +29,8 @@ describe("an action without a reward, in a group,", () => {
 
   it("does not affect the comparison of the others", () => {
     const algorithm = algorithmFrom("at-grpo");
-    const [first, missing, ...rest] = credit(
-      [decision(0, [known[0] ?? action(), unrewarded, ...known.slice(1)])],
-      algorithm,
-    );
+    const given = decision(0, known.toSpliced(1, 0, unrewarded));
+    const [first, missing, ...rest] = credit([given], algorithm);
     const alone = credit([decision(0, known)], algorithm);
     expect([first, ...rest].map((one) => one?.advantage)).toEqual(alone.map(({ advantage }) => advantage));
     expect(missing?.return).toBeNull();
@@ -50,10 +48,9 @@ describe("an action without a reward, in a group,", () => {
 
   it("leaves nothing to compare if it is one of two, or the only one", () => {
     const algorithm = algorithmFrom("at-grpo");
-    expect(
-      credit([decision(0, [unrewarded, action({ team: 1 })])], algorithm).map((one) => one.advantage),
-    ).toEqual([0, 0]);
-    expect(hasZeroVariance(decision(0, [unrewarded, action({ team: 1 })]), algorithm)).toBe(true);
+    const half = decision(0, [unrewarded, action({ team: 1 })]);
+    expect(credit([half], algorithm).map((one) => one.advantage)).toEqual([0, 0]);
+    expect(hasZeroVariance(half, algorithm)).toBe(true);
     expect(hasZeroVariance(decision(0, [unrewarded, ...known]), algorithm)).toBe(false);
     expect(returns(credit([decision(0, [unrewarded, unrewarded])], algorithm))).toEqual([null, null]);
   });
@@ -120,21 +117,13 @@ describe("of a joint action", () => {
 
   it("a frozen role's reward does not matter", () => {
     const { episode } = episodeFrom(0, { children: [both([0, 0]), both([1, 1])].map(frozen) });
-    const live = credit([without(episode, (id) => id === "/right/0")], algorithmFrom("magrpo", paid)).filter(
-      (one) => !one.action.frozen,
-    );
-    expect(returns(live)).toEqual([0.5, 0.5]);
+    const lost = without(episode, (id) => id === "/right/0");
+    const credited = credit([lost], algorithmFrom("magrpo", paid));
+    expect(returns(credited.filter((one) => !one.action.frozen))).toEqual([0.5, 0.5]);
   });
 
   it("in cross mode the completions it contains have no return, the others keep theirs", () => {
-    const pairs = (
-      [
-        [0, 0],
-        [0, 1],
-        [1, 0],
-        [1, 1],
-      ] as const
-    ).map((pair) => both(pair));
+    const pairs = [0, 1].flatMap((left) => [0, 1].map((right) => both([left, right])));
     const { episode } = episodeFrom(0, { children: pairs });
     const nodes = episode.nodes.map((node) =>
       node.id === "0" ? { ...node, actions: node.actions.map((one) => ({ ...one, reward: null })) } : node,
@@ -180,20 +169,15 @@ describe.each(cases.map((one, index) => [index, one.algorithm, JSON.stringify(on
       reference: ({ logprobs }) => logprobs.map((one) => one - 0.25),
       values: ({ tokens }) => new Float32Array(tokens.length).fill(0.25),
     };
-    const whole = credit(
-      sketched.map(({ episode }) => episode),
-      algorithm,
-      signals,
-    );
+    const played = sketched.map(({ episode }) => episode);
+    const whole = credit(played, algorithm, signals);
     it("credits complete groups as before", () => {
       const before = new Map(whole.map((one) => [place(one), one]));
       const known = (one: CreditedAction) => before.get(place(one));
       const lost = fc.uniqueArray(fc.constantFrom(...before.keys()), { minLength: 1, maxLength: 4 });
       fc.assert(
         fc.property(lost, (taken) => {
-          const rest = sketched.map(({ episode }) =>
-            without(episode, (id) => taken.includes(`${episode.id} ${id}`)),
-          );
+          const rest = played.map((one) => without(one, (id) => taken.includes(`${one.id} ${id}`)));
           const now = credit(rest, algorithm, signals);
           const spoiled = new Set(now.filter((one) => one.return === null).map(({ group }) => group));
 

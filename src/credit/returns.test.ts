@@ -10,18 +10,15 @@ import { action, episodeFrom, trajectories, type TreeSketch } from "./testing.ts
 const paid = (role: string, turn: number, team: number, frozen = false) =>
   action({ role, turn, team, local: 0.25, frozen });
 
+/** Returns and advantages, action by action. */
+const shown = (credited: readonly (readonly (number | null)[])[]) =>
+  credited.map((one) => one.join(" ")).join(", ");
+
 describe("the sum of a trajectory's rewards instead of its score", () => {
   /** Rewards with local ones: 1 + .5 + .5 = 2, and .25 + .25 = .5. The scores point the other way. */
+  const first = [paid("scout", 0, 0.75), paid("planner", 0, 0.25), paid("judge", 0, 9, true)];
   const episode = trajectories(0, [
-    {
-      actions: [
-        paid("scout", 0, 0.75),
-        paid("planner", 0, 0.25),
-        paid("judge", 0, 9, true),
-        paid("scout", 1, 0.25),
-      ],
-      score: 0,
-    },
+    { actions: [...first, paid("scout", 1, 0.25)], score: 0 },
     { actions: [paid("scout", 0, 0), paid("planner", 0, 0)], score: 1 },
   ]);
 
@@ -41,15 +38,12 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
     credit([episode], algorithmFrom(name, { reward: "rewards", ...options }))
       .filter(({ action: { frozen } }) => !frozen)
       .map((one) => [one.return, one.advantage]);
+  const all = "2 0.75, 2 0.75, 2 0.75, 0.5 -0.75, 0.5 -0.75";
 
   it("is the same for every trained role's action on the trajectory", () => {
-    const [high, low] = [
-      [2, 0.75],
-      [0.5, -0.75],
-    ];
-    expect(creditOf("dr-grpo", {})).toEqual([high, high, high, low, low]);
-    expect(creditOf("grpo", { standardise: false })).toEqual([high, high, high, low, low]);
-    expect(creditOf("gspo", { standardise: false })).toEqual([high, high, high, low, low]);
+    expect(shown(creditOf("dr-grpo", {}))).toBe(all);
+    expect(shown(creditOf("grpo", { standardise: false }))).toBe(all);
+    expect(shown(creditOf("gspo", { standardise: false }))).toBe(all);
     expect(creditOf("rloo", {})[0]).toEqual([2, 1.5]);
   });
 
@@ -60,28 +54,15 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
   });
 });
 
-/** Returns and advantages, action by action. */
-const shown = (credited: readonly (readonly (number | null)[])[]) =>
-  credited.map((one) => one.join(" ")).join(", ");
 const said = (role: string, turn: number, team: number) => action({ role, policy: role, turn, team });
 
 describe("whole trajectories compared turn by turn", () => {
   /** Two samples of a conversation in which two roles answer in turn, twice. Their scores are 1 and .25. */
-  const episode = trajectories(0, [
-    {
-      actions: [said("writer", 0, 0.5), said("critic", 0, 0.25), said("writer", 1, 1), said("critic", 1, 0)],
-      score: 1,
-    },
-    {
-      actions: [
-        said("writer", 0, 0),
-        said("critic", 0, 0.25),
-        said("writer", 1, 0.5),
-        said("critic", 1, 0.25),
-      ],
-      score: 0.25,
-    },
-  ]);
+  const line = (score: number, teams: readonly number[]) => ({
+    actions: teams.map((team, at) => said(at % 2 === 0 ? "writer" : "critic", Math.floor(at / 2), team)),
+    score,
+  });
+  const episode = trajectories(0, [line(1, [0.5, 0.25, 1, 0]), line(0.25, [0, 0.25, 0.5, 0.25])]);
   const creditOf = (name: string, options: object) =>
     credit([episode], algorithmFrom(name, { samples: 2, handOver: "each", ...options })).map((one) => [
       one.return,
@@ -118,9 +99,8 @@ it("discounts a role that a program asks for the first time like what was asked 
     credit([episode], algorithmFrom(name, { reward: "progress", discount: 0.5 }), { values: zeros });
   expect(returns("ppo").map((one) => one.return)).toEqual([0, 0, 1, 1]);
   expect(returns("mas-grpo").map((one) => one.return)).toEqual([0.25, 0.25, 0.25, 0.25]);
-  const central = credit([episode], algorithmFrom("maac", { discount: 0.5, lambda: 1, whiten: false }), {
-    values: zeros,
-  });
+  const maac = algorithmFrom("maac", { discount: 0.5, lambda: 1, whiten: false });
+  const central = credit([episode], maac, { values: zeros });
   expect(central.map((one) => one.advantage)).toEqual([0.25, 0.5, 1, 1]);
 });
 

@@ -110,16 +110,11 @@ describe("PPO along a role's own actions", () => {
 
   it("skips an action without tokens", () => {
     const empty = { tokens: new Int32Array(), logprobs: new Float32Array() };
-    const line = [
-      action({ role: "a" }),
-      action({ role: "a", turn: 1, ...empty }),
-      action({ role: "a", turn: 2 }),
-    ];
-    const given = credit(
-      [trajectories(0, [{ actions: line, score: 1 }])],
-      algorithmFrom("ppo", { whiten: false, lambda: 1 }),
-      { values: ({ tokens }) => new Float32Array(tokens.length) },
-    );
+    const line = [{}, { turn: 1, ...empty }, { turn: 2 }].map((one) => action({ role: "a", ...one }));
+    const ppo = algorithmFrom("ppo", { whiten: false, lambda: 1 });
+    const given = credit([trajectories(0, [{ actions: line, score: 1 }])], ppo, {
+      values: ({ tokens }) => new Float32Array(tokens.length),
+    });
     expect(given.map(({ advantages }) => [...advantages])).toEqual([[1, 1], [], [1, 1]]);
   });
 

@@ -1,11 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { runChild } from "./child.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "troupe-child-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** A command that leaves a file, prints, and waits until it is interrupted. */
 function started(name: string, stop: AbortSignal, code = "") {

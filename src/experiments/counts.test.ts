@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { countsOfCells, countsOfRecord } from "./counts.ts";
 import { foldersIn } from "./folders.ts";
 import { expand } from "./grid.ts";
@@ -22,8 +21,7 @@ const session: ReportSession = {
   threads: 1,
 };
 
-const empty = mkdtempSync(join(tmpdir(), "troupe-counts-"));
-afterAll(() => rmSync(empty, { recursive: true }));
+const empty = temporaryFolder();
 
 /** What the grid of so many seeds counts, and the report in which nothing is done. */
 async function counted(file: string, count = 1) {

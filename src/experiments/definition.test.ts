@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { TroupeError } from "../errors.ts";
 import type { JsonSchema } from "../recipes/shape.ts";
 import { jsonSchemaOf } from "../recipes/shape.ts";
@@ -15,8 +15,7 @@ import { shippedExperiments } from "./shipped.ts";
 const fixtures = join(import.meta.dirname, "fixtures");
 const small = join(fixtures, "small.yaml");
 
-const folder = mkdtempSync(join(tmpdir(), "troupe-definition-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function load(text: string): Experiment {
   const file = join(folder, "given.yaml");
@@ -48,10 +47,7 @@ function keysIn(schema: JsonSchema): string[] {
 
 describe("the keys of a file", () => {
   it("are all in the manual", () => {
-    const page = readFileSync(
-      join(fixtures, "..", "..", "..", "docs", "reference", "experiments.md"),
-      "utf8",
-    );
+    const page = readFileSync(join(fixtures, "../../../docs/reference/experiments.md"), "utf8");
     const missing = keysIn(jsonSchemaOf(definitionSchema)).filter(
       (key) => !new RegExp(String.raw`[\x60.]${key}[\x60.]`).test(page),
     );
@@ -166,10 +162,8 @@ describe("the grid", async () => {
     });
     expect(single.warmStart).toBeUndefined();
     const perRole = (at("team-per-role") as TrainingCell).recipe;
-    expect(Object.entries(perRole.team.roles).map(([role, { policy }]) => [role, policy])).toEqual([
-      ["scout", "scout"],
-      ["planner", "planner"],
-    ]);
+    const used = Object.entries(perRole.team.roles).map(([role, { policy }]) => `${role} ${policy}`);
+    expect(used).toEqual(["scout scout", "planner planner"]);
     expect(Object.keys(perRole.policies)).toEqual(["scout", "planner"]);
     const { from } = at("team-per-role") as TrainingCell;
     expect(from?.recipe).toMatchObject({ train: { steps: 0 }, warmStart: { steps: 40 } });
@@ -179,10 +173,8 @@ describe("the grid", async () => {
   it("resolves whose policy a role uses", () => {
     const { run, policies } = at("swapped") as EvaluationCell;
     expect(run).toBe(at("team-per-role"));
-    expect(Object.entries(policies).map(([role, source]) => [role, source.cell.row, source.role])).toEqual([
-      ["scout", "team-per-role", "planner"],
-      ["planner", "team-per-role", "scout"],
-    ]);
+    const used = Object.entries(policies).map(([role, { cell, role: of }]) => `${role} ${cell.row} ${of}`);
+    expect(used).toEqual(["scout team-per-role planner", "planner team-per-role scout"]);
   });
 
   it("changesIn applies to one column and overrides row and column", async () => {
@@ -199,10 +191,7 @@ describe("the grid", async () => {
       "  a: { train: {} }\n  b: { title: B, train: { changes: { checkpoint: { every: 3 }, engine: { threads: 1 } } } }";
     const { cells, places } = await expand(load(withRows(rows)), [1]);
     expect(cells).toHaveLength(1);
-    expect(places.map(({ row, cell }) => [row, cell.row])).toEqual([
-      ["a", "a"],
-      ["b", "a"],
-    ]);
+    expect(places.map(({ row, cell }) => `${row} ${cell.row}`)).toEqual(["a a", "b a"]);
   });
 });
 
@@ -224,13 +213,8 @@ describe("a cell's fingerprint", async () => {
     expect((await hashes(warmed("{ train: { steps: 7 } }")))["a"]).not.toBe(plain["a"]);
     expect((await hashes(warmed("{ algorithm: { samples: 5 } }")))["a"]).not.toBe(plain["a"]);
     expect((await hashes(warmed("{ evaluation: { every: 3 } }")))["a"]).not.toBe(plain["a"]);
-    for (const silent of [
-      "name: other",
-      "description: x",
-      "checkpoint: { every: 9 }",
-      "warmStart: { steps: 1 }",
-    ])
-      expect(await hashes(warmed(`{ ${silent} }`))).toEqual(plain);
+    const silent = "name: other, description: x, checkpoint: { every: 9 }, warmStart: { steps: 1 }";
+    expect(await hashes(warmed(`{ ${silent} }`))).toEqual(plain);
   });
 
   it("changes with the training it starts from, and with the seed", async () => {

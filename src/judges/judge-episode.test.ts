@@ -44,19 +44,15 @@ describe("a verdict", () => {
     const episode = await talk({ environment: silent(["first"]) });
     const some = tenths();
     const filled = await judgeEpisode(episode, some, missing);
-    expect(some.calls).toHaveLength(1);
-    expect(some.calls[0]).toEqual(
-      ["0.0", "0.0.0.0", "1.0", "1.0.0.0", "2.0", "2.0.0.0"].map((id) => `${id} second`),
-    );
+    const second = ["0.0", "0.0.0.0", "1.0", "1.0.0.0", "2.0", "2.0.0.0"].map((id) => `${id} second`);
+    expect(some.calls).toEqual([second]);
     const all = tenths();
     const replaced = await judgeEpisode(episode, all, { ...missing, fills: "all" });
     expect(all.calls[0]).toHaveLength(12);
     const given = { team: 0.2, local: 1, parts: { even: 1 } };
     expect(nodeOf(filled, "2").actions).toEqual(nodeOf(episode, "2").actions);
-    expect(nodeOf(replaced, "2").actions[0]).toMatchObject({
-      reward: { team: 0.2, local: 0 },
-      environmentReward: given,
-    });
+    const both = { reward: { team: 0.2, local: 0 }, environmentReward: given };
+    expect(nodeOf(replaced, "2").actions[0]).toMatchObject(both);
     expect(await judgeEpisode(replaced, all, { ...missing, fills: "all" })).toEqual(replaced);
     expect(all.calls).toHaveLength(1);
     expect(withoutVerdicts(replaced)).toEqual(episode);
@@ -137,24 +133,14 @@ describe("the sampler", () => {
 
   it("shows the judge only the path to the actions in question", async () => {
     const seen: string[][] = [];
-    const judge: Judge = {
-      ...contrary(),
-      judge: async (episode, asked) => {
-        seen.push(episode.nodes.map(({ id }) => id));
-        return contrary().judge(episode, asked);
-      },
-    };
-    await talk({
-      scheme: { ...spine, keep: "all", stopAbove: 2 },
-      team: { ...pair, turns: 1 },
-      judge: asking(judge, missing),
+    const judge = judging(async (episode, asked) => {
+      seen.push(episode.nodes.map(({ id }) => id));
+      return contrary().judge(episode, asked);
     });
-    expect(seen).toEqual([
-      ["", "0", "1", "2"],
-      ["", "0", "0.0", "0.1", "0.2"],
-      ["", "1", "1.0", "1.1", "1.2"],
-      ["", "2", "2.0", "2.1", "2.2"],
-    ]);
+    const scheme = { ...spine, keep: "all", stopAbove: 2 } as const;
+    await talk({ scheme, team: { ...pair, turns: 1 }, judge: asking(judge, missing) });
+    const after = ["0", "1", "2"].map((id) => ["", id, `${id}.0`, `${id}.1`, `${id}.2`]);
+    expect(seen).toEqual([["", "0", "1", "2"], ...after]);
   });
 
   it("asks before it decides whether a turn earned enough to be the last", async () => {

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { recipeWarnings, showWarning } from "./validation/warnings.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "troupe-warm-ups-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const warm = "  warmupSteps: 3\n";
 // Both stages of the lowest layer have a warm-up of three steps.

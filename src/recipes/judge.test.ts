@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { judges } from "../judges/judges.ts";
 import { isSameTraining } from "../runs/same-training.ts";
 import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
@@ -11,13 +11,11 @@ import { resolveRecipe } from "./resolve.ts";
 import { recipeWarnings } from "./validation/warnings.ts";
 import { recipeToYaml } from "./write.ts";
 
-let folder = "";
+const folder = realpathSync(temporaryFolder());
 beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "troupe-judges-")));
   write("judge.ts", "");
   chmodSync(write("judge.sh", "#!/bin/sh\n"), 0o755);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function write(name: string, text: string): string {
   const file = join(folder, name);

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { temporaryFolder } from "../models/test-model.ts";
 import { engineKinds } from "../engines/open.ts";
 import { TroupeError } from "../errors.ts";
 import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
@@ -13,12 +13,10 @@ import type { ResolvedRecipe } from "./resolve.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { annotatedYaml, recipeToYaml } from "./write.ts";
 
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "troupe-recipes-"));
   write("right.yaml", rightRecipe);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function write(name: string, text: string): string {
   const file = join(folder, name);
@@ -39,6 +37,8 @@ async function rejection(overrides: readonly string[] = [], name = "right.yaml")
   }
   throw new Error("the recipe was not rejected");
 }
+
+const said = async (...given: Parameters<typeof rejection>) => (await rejection(...given)).message;
 
 describe("a right recipe", () => {
   it("gets the defaults of the schema, the environment and the algorithm", async () => {
@@ -109,21 +109,19 @@ describe("extends", () => {
       name: "child",
       train: { steps: 2, topP: 0.5, tasksPerStep: 8 },
     });
-    expect((await rejection([], "child.yaml")).message).toContain("child.yaml:5:9: train.topP");
+    expect(await said([], "child.yaml")).toContain("child.yaml:5:9: train.topP");
     write("grandchild.yaml", "extends: child.yaml\nname: grandchild\n");
-    expect((await rejection([], "grandchild.yaml")).message).toContain("child.yaml:5:9: train.topP");
+    expect(await said([], "grandchild.yaml")).toContain("child.yaml:5:9: train.topP");
   });
 
   it("reports cycles and missing files where they are named", async () => {
     write("a.yaml", "extends: b.yaml\n");
     write("b.yaml", "name: b\nextends: a.yaml\n");
-    expect((await rejection([], "a.yaml")).message).toMatch(
+    expect(await said([], "a.yaml")).toMatch(
       /b\.yaml:2:10: extends: circular `extends`: .*a\.yaml → .*b\.yaml → .*a\.yaml/,
     );
     write("c.yaml", "extends: nothing.yaml\n");
-    expect((await rejection([], "c.yaml")).message).toMatch(
-      /c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/,
-    );
+    expect(await said([], "c.yaml")).toMatch(/c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/);
   });
 
   it.skipIf(process.platform === "win32")("waits for no pipe, and reads no device or model", async () => {
@@ -136,14 +134,14 @@ describe("extends", () => {
       ["vast.yaml", "it has 8589934592 bytes"],
     ] as const) {
       write("extending.yaml", `extends: ${join(folder, file).replace(/.*\/dev/, "/dev")}\n`);
-      expect((await rejection([], "extending.yaml")).message).toContain(why);
+      expect(await said([], "extending.yaml")).toContain(why);
     }
-    expect((await rejection([], "pipe.yaml")).message).toContain("it is a pipe");
+    expect(await said([], "pipe.yaml")).toContain("it is a pipe");
   });
 
   it("follows no endless chain", async () => {
     for (let index = 0; index < 80; index++) write(`chain${index}.yaml`, `extends: chain${index + 1}.yaml\n`);
-    expect((await rejection([], "chain0.yaml")).message).toContain("more than 64 recipes extend each other");
+    expect(await said([], "chain0.yaml")).toContain("more than 64 recipes extend each other");
   });
 
   it("accepts the name of an included recipe, unless such a file exists", async () => {
@@ -162,11 +160,11 @@ describe("extends", () => {
     write("shorter.yaml", "extends: maremax\nname: shorter\n");
     expect((await resolveRecipe(join(folder, "shorter.yaml"))).recipe.algorithm.name).toBe("maremax");
     write("several.yaml", "extends: magrpo\nname: several\n");
-    expect((await rejection([], "several.yaml")).message).toMatch(
+    expect(await said([], "several.yaml")).toMatch(
       /several\.yaml:1:10: extends: there is no recipe magrpo; there are algorithms\/magrpo,/,
     );
     write("wrong-name.yaml", "extends: plan-paht\nname: wrong\n");
-    expect((await rejection([], "wrong-name.yaml")).message).toContain("did you mean `plan-path`?");
+    expect(await said([], "wrong-name.yaml")).toContain("did you mean `plan-path`?");
   });
 
   it("inherits everything except measurements", async () => {
@@ -198,12 +196,12 @@ describe("default phases", () => {
 
   it("are rejected there, and so are two roles in one seat", async () => {
     const given = "team.phases=[[scout], [walker]]";
-    expect((await rejection([given], "dialogue.yaml")).message).toContain(
-      `override \`${given}\`: team.phases: dialogue decides itself which seats act; remove it`,
+    expect(await said([given], "dialogue.yaml")).toContain(
+      `override \`${given}\`: team.phases: dialogue decides itself`,
     );
     const both = "team.roles.walker.seat=scout";
-    expect((await rejection([both], "dialogue.yaml")).message).toContain(
-      "team.roles.walker: `scout` and `walker` have the seat `scout`, where a turn has room for one action",
+    expect(await said([both], "dialogue.yaml")).toContain(
+      "team.roles.walker: `scout` and `walker` have the seat `scout`",
     );
   });
 
@@ -215,7 +213,7 @@ describe("default phases", () => {
     ];
     expect((await resolve(cross, "dialogue.yaml")).algorithm.name).toBe("magrpo");
     write("without.yaml", without);
-    expect((await rejection(cross, "without.yaml")).message).toContain("no phase has two roles");
+    expect(await said(cross, "without.yaml")).toContain("no phase has two roles");
   });
 });
 
@@ -246,8 +244,8 @@ describe("mistakes in values", () => {
   it("in an inherited key say how to remove it", async () => {
     write("lower.yaml", `${rightRecipe}extra: 3\n`);
     write("upper.yaml", "extends: lower.yaml\nname: upper\n");
-    expect((await rejection([], "upper.yaml")).message).toContain(
-      "extra: inherited, but unknown here; remove it with `extra=null`. Keys of a recipe: name",
+    expect(await said([], "upper.yaml")).toContain(
+      "extra: inherited, but unknown here; remove it with `extra=null`",
     );
   });
 
@@ -310,7 +308,7 @@ describe("mistakes in values", () => {
     ["extends=other.yaml", "extends: unknown key"],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    expect((await rejection([override])).message).toContain(expected);
+    expect(await said([override])).toContain(expected);
   });
 
   it("a limit of `watch` under a wrong key is one mistake", async () => {
@@ -322,32 +320,26 @@ describe("mistakes in values", () => {
 
   it("are shown for invalid YAML", async () => {
     write("broken.yaml", "name: broken\nteam: [1, 2\ntrain: {steps: 1}\n");
-    expect((await rejection([], "broken.yaml")).message).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
+    expect(await said([], "broken.yaml")).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
     write("twice.yaml", "name: twice\nseed: 1\nseed: 2\n");
-    expect((await rejection([], "twice.yaml")).message).toContain(
-      "twice.yaml:3:1: not valid YAML: Map keys must be unique",
-    );
+    expect(await said([], "twice.yaml")).toContain("twice.yaml:3:1: not valid YAML: Map keys");
     write("list.yaml", "- name: list\n");
-    expect((await rejection([], "list.yaml")).message).toContain(
-      "list.yaml:1:1: a recipe is a mapping of keys to values, found a list",
-    );
+    expect(await said([], "list.yaml")).toContain("list.yaml:1:1: a recipe is a mapping");
     write("empty.yaml", "");
-    expect((await rejection([], "empty.yaml")).message).toContain("found nothing");
+    expect(await said([], "empty.yaml")).toContain("found nothing");
     const tenfold = ["b", "c", "d", "e", "f"].map(
       (key, i) => `${key}: &${key} [${`*${"abcde"[i]},`.repeat(10)}]`,
     );
     write("bomb.yaml", `a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n${tenfold.join("\n")}\n`);
-    expect((await rejection([], "bomb.yaml")).message).toContain("too large or too deep");
+    expect(await said([], "bomb.yaml")).toContain("too large or too deep");
     write("long.yaml", Array.from({ length: 15_000 }, (_, index) => `key${index}: 1`).join("\n"));
-    expect((await rejection([], "long.yaml")).message).toContain("too large or too deep");
+    expect(await said([], "long.yaml")).toContain("too large or too deep");
     write("nested.yaml", `seed: ${"[".repeat(20_000)}${"]".repeat(20_000)}`);
-    expect((await rejection([], "nested.yaml")).message).toMatch(/nested\.yaml:1:\d+: too large or too deep/);
+    expect(await said([], "nested.yaml")).toMatch(/nested\.yaml:1:\d+: too large or too deep/);
     write("prototype.yaml", "extends: right.yaml\npolicies: { __proto__: { model: { preset: nano } } }\n");
-    expect((await rejection([], "prototype.yaml")).message).toContain(
-      "prototype.yaml:2:13: `__proto__` is no name",
-    );
+    expect(await said([], "prototype.yaml")).toContain("prototype.yaml:2:13: `__proto__` is");
     const deep = `${"a.".repeat(20_000)}b=1`;
-    expect((await rejection([deep])).message).toContain("the key has too many parts for a recipe");
+    expect(await said([deep])).toContain("the key has too many parts for a recipe");
   });
 });
 
@@ -366,7 +358,7 @@ describe("overrides of another grammar", () => {
     ["team.phases.7=[scout]", "`7` is not an item of the list team.phases, which has 2"],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    expect((await rejection([override])).message).toContain(expected);
+    expect(await said([override])).toContain(expected);
   });
 });
 
@@ -403,8 +395,6 @@ const oneSample = (row: string, more = "") => `algorithm={name: ${row}, samples:
 /** GRPO with KL to a policy. */
 const klTo = (to: string): string => `algorithm={name: grpo, kl: {where: loss, to: ${to}}}`;
 
-const rejectionOf = async (...given: string[]): Promise<string> => (await rejection(given)).message;
-
 describe("impossible combinations", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["team.phases=[[scout], [wlker]]", "team.phases.1.0: there is no role `wlker`; did you mean `walker`?"],
@@ -434,16 +424,16 @@ describe("impossible combinations", () => {
     ],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    expect((await rejection([override])).message).toContain(expected);
+    expect(await said([override])).toContain(expected);
   });
 
   it("a step of one action if actions are compared with the whole step", async () => {
     const alone = ["team={roles: {walker: {policy: shared}, scout: null}, phases: [[walker]], turns: 1}"];
     const one = [...alone, "train={tasksPerStep: 1, minibatches: 1}"];
-    expect((await rejection([...one, oneSample("reinforce", ", baseline: batch")])).message).toContain(
-      "train.tasksPerStep: reinforce compares the actions of a policy's step, but there is one: its advantage would be 0; play 2 or more tasks per step",
+    expect(await said([...one, oneSample("reinforce", ", baseline: batch")])).toContain(
+      "train.tasksPerStep: reinforce compares the actions of a policy's step",
     );
-    expect((await rejection([...one, oneSample("iac")])).message).toContain("iac compares the actions");
+    expect(await said([...one, oneSample("iac")])).toContain("iac compares the actions");
     expect((await resolve([...one, oneSample("reinforce")])).algorithm.name).toBe("reinforce");
     expect((await resolve([...one, oneSample("iac"), "team.turns=2"])).algorithm.name).toBe("iac");
   });
@@ -461,14 +451,14 @@ describe("impossible combinations", () => {
   it("models that an algorithm creates itself", async () => {
     const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
     expect((await resolve(mine)).recipe.policies["critic"]).toBeDefined();
-    expect((await rejection([...mine, "algorithm={name: maac}"])).message).toContain(
-      "policies.critic: maac has a model of its own that is called `critic`, which estimates values; give the policy another name; a role may have any",
+    expect(await said([...mine, "algorithm={name: maac}"])).toContain(
+      "policies.critic: maac has a model of its own",
     );
     // That of a role is called `critic-scout`.
     expect((await resolve([...mine, "algorithm={name: ppo}"])).algorithm.name).toBe("ppo");
     const own = ["policies.critic-scout={model: {preset: tiny}}", "team.roles.scout.policy=critic-scout"];
-    expect((await rejection([...own, "algorithm={name: ppo}"])).message).toContain(
-      "policies.critic-scout: ppo has a model of its own that is called `critic-scout`",
+    expect(await said([...own, "algorithm={name: ppo}"])).toContain(
+      "policies.critic-scout: ppo has a model of its own",
     );
   });
 
@@ -478,7 +468,7 @@ describe("impossible combinations", () => {
     const other = `policies.other={model: {path: ${join(folder, "model")}}}`;
     const mixed = [other, "team.roles.scout.policy=other"];
     expect((await resolve([...mixed, "algorithm={name: iac}"])).recipe.algorithm.name).toBe("iac");
-    expect((await rejection([...mixed, "algorithm={name: maac}"])).message).toContain(
+    expect(await said([...mixed, "algorithm={name: maac}"])).toContain(
       "different tokenizers; use models with the same",
     );
     expect(
@@ -490,43 +480,33 @@ describe("impossible combinations", () => {
     mkdirSync(join(folder, "reader"));
     for (const name of ["config.json", "tokenizer.json"]) writeFileSync(join(folder, "reader", name), "{}");
     const other = `policies.other={model: {path: ${join(folder, "reader")}}}`;
-    expect(await rejectionOf(klTo("shard"))).toContain(
-      "algorithm.kl.to: there is no policy `shard`; did you mean `shared`?, or remove it for the initial policies",
+    expect(await said([klTo("shard")])).toContain(
+      "algorithm.kl.to: there is no policy `shard`; did you mean `shared`",
     );
-    expect(await rejectionOf(other, klTo("other"))).toContain(
-      "other cannot read the tokens of shared: their models have",
-    );
-    expect(await rejectionOf(klTo("shared"))).toContain(
-      "shared is the only policy that learns, and with one update",
-    );
+    expect(await said([other, klTo("other")])).toContain("other cannot read the tokens of shared");
+    expect(await said([klTo("shared")])).toContain("shared is the only policy that learns");
     expect((await resolve([klTo("shared"), "train.epochs=2"])).algorithm.kl?.to).toBe("shared");
-    expect(await rejectionOf("algorithm={name: grpo, kl: {to: shared}}")).toContain(
-      "algorithm.kl.to: it has no effect: KL is not computed",
+    expect(await said(["algorithm={name: grpo, kl: {to: shared}}"])).toContain(
+      "kl.to: it has no effect: KL is not",
     );
     const teacher = "policies.teacher={model: {preset: tiny}}";
     expect((await resolve([teacher, klTo("teacher")])).recipe.policies["teacher"]).toBeDefined();
-    expect(await rejectionOf(teacher)).toContain("policies.teacher: no role uses this policy");
+    expect(await said([teacher])).toContain("policies.teacher: no role uses this policy");
   });
 
   it("an entropy that a hosted server cannot compute", async () => {
     const hosted = "engine={type: tinker, url: 'http://localhost:1', profile: hosted}";
     const adapter = "policies.shared.adapter={alpha: 32}";
-    const ask = resolveRecipe(
-      join(folder, "right.yaml"),
-      [hosted, adapter, "algorithm={name: grpo, entropy: 0.1}"],
-      {
-        ...testCatalog,
-        engines: engineKinds,
-      },
-    );
-    await expect(ask).rejects.toThrow(
+    const overrides = [hosted, adapter, "algorithm={name: grpo, entropy: 0.1}"];
+    const catalog = { ...testCatalog, engines: engineKinds };
+    await expect(resolveRecipe(join(folder, "right.yaml"), overrides, catalog)).rejects.toThrow(
       "algorithm.entropy: the engine `tinker` with the profile `hosted` does not support an entropy bonus",
     );
   });
 
   it("a team that is only evaluated needs nothing to train", async () => {
     const frozen = "team.roles={scout: {frozen: true}, walker: {frozen: true}}";
-    expect((await rejection([frozen])).message).toContain("evaluate the team with `train.steps: 0`");
+    expect(await said([frozen])).toContain("evaluate the team with `train.steps: 0`");
     const { recipe } = await resolve([frozen, "train.steps=0", "warmStart=null", "algorithm={name: lonely}"]);
     expect(recipe.train.steps).toBe(0);
   });
@@ -549,29 +529,8 @@ describe("impossible combinations", () => {
   });
 });
 
-async function outcomeOf<Value>(act: () => Promise<Value>): Promise<Value | TroupeError> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof TroupeError) return error;
-    throw error;
-  }
-}
-
 describe("any override", () => {
-  const keys = [
-    "train",
-    "steps",
-    "team",
-    "roles",
-    "scout",
-    "phases",
-    "0",
-    "policies",
-    "shared",
-    "model",
-    "path",
-  ];
+  const keys = "train steps team roles scout phases 0 policies shared model path".split(" ");
   const part = fc.oneof(fc.constantFrom(...keys, "__proto__", "extends", "environment", "name"), fc.string());
   const value = fc.oneof(
     fc.json(),
@@ -582,8 +541,9 @@ describe("any override", () => {
   it("gives a valid recipe or a TroupeError, never anything else", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), value, async (path, text) => {
-        const outcome = await outcomeOf(async () => (await resolve([`${path.join(".")}=${text}`])).recipe);
-        expect(outcome instanceof TroupeError || typeof outcome.team.turns === "number").toBe(true);
+        const outcome = await resolve([`${path.join(".")}=${text}`]).catch((error: unknown) => error);
+        const isValid = (one: ResolvedRecipe) => typeof one.recipe.team.turns === "number";
+        expect(outcome instanceof TroupeError || isValid(outcome as ResolvedRecipe)).toBe(true);
       }),
       { numRuns: 60 },
     );

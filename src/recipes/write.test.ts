@@ -1,43 +1,43 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished, describe } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { temporaryFolder } from "../models/test-model.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { yamlOfRun, differences } from "./write.ts";
 
-it("a run that is resumed from elsewhere keeps the name of its model, and gets that of another", async () => {
-  const project = mkdtempSync(join(tmpdir(), "troupe project ü-"));
-  onTestFinished(() => rmSync(project, { recursive: true }));
+describe("a run that is resumed from elsewhere", async () => {
+  const project = join(temporaryFolder(), "project ü");
   const run = join(project, "runs", "one");
-  for (const folder of [run, join(project, "models", "mine")]) mkdirSync(folder, { recursive: true });
-  writeFileSync(join(run, "recipe.yaml"), "policies: { shared: { model: { path: models/mine } } }\n");
-  const { recipe } = await resolveRecipe(join("recipes", "plan-path.yaml"));
-  const named = async (path: string): Promise<unknown> =>
-    parse(await yamlOfRun({ ...recipe, policies: { shared: { model: { path } } } }, run));
-  expect(await named(join(project, "models", "mine"))).toMatchObject({
-    policies: { shared: { model: { path: "models/mine" } } },
-  });
-  const other = join(project, "models", "other");
-  expect(await named(other)).toMatchObject({ policies: { shared: { model: { path: other } } } });
-});
-
-it("a run that is resumed from elsewhere keeps the names of its program's folders, and gets those of others", async () => {
-  const project = mkdtempSync(join(tmpdir(), "troupe project ü-"));
-  onTestFinished(() => rmSync(project, { recursive: true }));
-  const run = join(project, "runs", "one");
-  for (const folder of [run, join(project, "agents"), join(project, "other")])
-    mkdirSync(folder, { recursive: true });
+  for (const name of ["runs/one", "models/mine", "agents"])
+    mkdirSync(join(project, name), { recursive: true });
   const own = { name: "command", run: ["node", "agents.ts"], directory: "agents", readable: ["agents"] };
-  writeFileSync(join(run, "recipe.yaml"), JSON.stringify({ policies: {}, environment: own }));
+  const policiesAt = (path: string) => ({ shared: { model: { path } } });
+  writeFileSync(
+    join(run, "recipe.yaml"),
+    JSON.stringify({ policies: policiesAt("models/mine"), environment: own }),
+  );
   const { recipe } = await resolveRecipe(join("recipes", "plan-path.yaml"));
-  const named = async (folder: string): Promise<unknown> => {
-    const environment = { ...own, directory: folder, readable: [folder] } as typeof recipe.environment;
-    return (parse(await yamlOfRun({ ...recipe, environment }, run)) as { environment: unknown }).environment;
-  };
-  expect(await named(join(project, "agents"))).toEqual(own);
   const other = join(project, "other");
-  expect(await named(other)).toEqual({ ...own, directory: other, readable: [other] });
+
+  it("keeps the name of its model, and gets that of another", async () => {
+    const named = async (path: string): Promise<unknown> =>
+      parse(await yamlOfRun({ ...recipe, policies: policiesAt(path) }, run));
+    expect(await named(join(project, "models", "mine"))).toMatchObject({
+      policies: policiesAt("models/mine"),
+    });
+    expect(await named(other)).toMatchObject({ policies: policiesAt(other) });
+  });
+
+  it("keeps the names of its program's folders, and gets those of others", async () => {
+    const named = async (folder: string): Promise<unknown> => {
+      const environment = { ...own, directory: folder, readable: [folder] } as typeof recipe.environment;
+      return parse(await yamlOfRun({ ...recipe, environment }, run));
+    };
+    expect(await named(join(project, "agents"))).toMatchObject({ environment: own });
+    const environment = { ...own, directory: other, readable: [other] };
+    expect(await named(other)).toMatchObject({ environment });
+  });
 });
 
 describe("differences", () => {

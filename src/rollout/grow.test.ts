@@ -50,11 +50,8 @@ async function grow(script: Script, parts: object = {}): Promise<Tree> {
 }
 
 function growOne(script: Script, parts: object = {}): Promise<Episode> {
-  return growEpisode(
-    settingFor(policy, { engine: scriptedEngine(tokenizer, script), ...parts }),
-    root,
-    start,
-  );
+  const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, script), ...parts });
+  return growEpisode(setting, root, start);
 }
 
 it("a step that changes its state fails, instead of changing what other actions start from", async () => {
@@ -92,7 +89,7 @@ describe("a greedy spine (AT-GRPO)", () => {
 
   it("requests the K actions of a role at once, with a shared prompt", async () => {
     const engine = scriptedEngine(tokenizer, byTable);
-    const episode = treeOf(await growEpisode(settingFor(policy, { engine, scheme: spine }), root, start));
+    const episode = await grow(byTable, { engine, scheme: spine });
     const asked = engine.requests.map(({ policy: name, count }) => `${name} ${count}`);
     expect(asked).toEqual(["first 3", "second 3", "first 3", "second 3"]);
     const prompts = episode.root.children.map((child) => child.actions[0]?.prompt);
@@ -381,22 +378,18 @@ describe("properties", () => {
   const keep = fc.constantFrom("all" as const, "best" as const, "first" as const, "random" as const);
 
   it("the same key gives the same tree, whatever runs concurrently and however long samples take", async () => {
+    const width = fc.integer({ min: 1, max: 4 });
     await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 0 }),
-        keep,
-        fc.integer({ min: 1, max: 4 }),
-        async (seed, kept, inner) => {
-          const scheme = { branch: { root: 3, inner: kept === "all" ? 1 : inner }, keep: kept } as const;
-          const starts = [0, 1, 2].map((task) => ({ task: {}, path: ["train", 1, task] }));
-          const quick = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
-          const slow = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn, 3), scheme });
-          const together = await growEpisodes(slow, rootKey(seed), starts);
-          const alone = [];
-          for (const one of starts) alone.push(await growEpisode(quick, rootKey(seed), one));
-          expect(together.episodes).toEqual(alone);
-        },
-      ),
+      fc.asyncProperty(fc.integer({ min: 0 }), keep, width, async (seed, kept, inner) => {
+        const scheme = { branch: { root: 3, inner: kept === "all" ? 1 : inner }, keep: kept } as const;
+        const starts = [0, 1, 2].map((task) => ({ task: {}, path: ["train", 1, task] }));
+        const quick = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
+        const slow = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn, 3), scheme });
+        const together = await growEpisodes(slow, rootKey(seed), starts);
+        const alone = [];
+        for (const one of starts) alone.push(await growEpisode(quick, rootKey(seed), one));
+        expect(together.episodes).toEqual(alone);
+      }),
       { numRuns: 25 },
     );
   });
@@ -408,31 +401,27 @@ describe("properties", () => {
   });
 
   it("branches as the scheme says and keeps the first of the best, a random one, or all", async () => {
+    const width = fc.integer({ min: 1, max: 3 });
     await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 0 }),
-        keep,
-        fc.integer({ min: 1, max: 3 }),
-        async (seed, kept, inner) => {
-          const scheme = { branch: { root: 4, inner }, keep: kept };
-          const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
-          const episode = treeOf(await growEpisode(setting, rootKey(seed), start));
-          for (const node of nodesOf(episode)) {
-            const grows = node.kept && !node.done;
-            expect(node.children).toHaveLength(grows ? (node.parent === null ? 4 : inner) : 0);
-            if (!grows) continue;
-            const scores = node.children.map((child) => setting.score(child.actions[0]?.reward ?? zero));
-            const going = node.children.flatMap((child, index) => (child.kept ? [index] : []));
-            const expected = {
-              all: node.children.map((_, index) => index),
-              best: [scores.indexOf(Math.max(...scores))],
-              first: [0],
-              random: [going[0]],
-            };
-            expect(going).toEqual(expected[kept]);
-          }
-        },
-      ),
+      fc.asyncProperty(fc.integer({ min: 0 }), keep, width, async (seed, kept, inner) => {
+        const scheme = { branch: { root: 4, inner }, keep: kept };
+        const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
+        const episode = treeOf(await growEpisode(setting, rootKey(seed), start));
+        for (const node of nodesOf(episode)) {
+          const grows = node.kept && !node.done;
+          expect(node.children).toHaveLength(grows ? (node.parent === null ? 4 : inner) : 0);
+          if (!grows) continue;
+          const scores = node.children.map((child) => setting.score(child.actions[0]?.reward ?? zero));
+          const going = node.children.flatMap((child, index) => (child.kept ? [index] : []));
+          const expected = {
+            all: node.children.map((_, index) => index),
+            best: [scores.indexOf(Math.max(...scores))],
+            first: [0],
+            random: [going[0]],
+          };
+          expect(going).toEqual(expected[kept]);
+        }
+      }),
       { numRuns: 50 },
     );
   });
@@ -442,19 +431,15 @@ describe("properties", () => {
     const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, constant("2")), scheme });
     const starts = Array.from({ length: 40 }, (_, task) => ({ task: {}, path: ["train", 2, task] }));
     const { episodes } = await growEpisodes(setting, root, starts);
-    const chosen = new Set(
-      episodes.map(treeOf).map(({ root: node }) => node.children.findIndex((child) => child.kept)),
-    );
-    expect(chosen).toEqual(new Set([0, 1, 2]));
+    const chosen = episodes.map((one) => treeOf(one).root.children.findIndex(({ kept }) => kept));
+    expect(new Set(chosen)).toEqual(new Set([0, 1, 2]));
   });
 
   it("`random` draws separately at every state, reproducibly", async () => {
     const scheme = { branch: { root: 3, inner: 3 }, keep: "random" } as const;
     const team = { ...pair, turns: 6 };
-    const [episode, again] = [
-      await grow(constant("2"), { scheme, team }),
-      await grow(constant("2"), { scheme, team }),
-    ];
+    const episode = await grow(constant("2"), { scheme, team });
+    const again = await grow(constant("2"), { scheme, team });
     const choices = lineOf(episode.ends[0]?.node).map(({ id }) => id.split(".").at(-1));
     expect(choices).toHaveLength(12);
     expect(new Set(choices)).toEqual(new Set(["0", "1", "2"]));

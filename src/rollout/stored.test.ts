@@ -1,8 +1,7 @@
 import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { rootKey } from "../random.ts";
 import { EpisodeLog } from "../runs/episode-log.ts";
 import { layoutOf, type RunLayout } from "../runs/layout.ts";
@@ -14,10 +13,9 @@ import { numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
 import { scriptedEngine } from "./testing/scripted-engine.ts";
 
 let layout: RunLayout;
-beforeEach(async () => {
-  layout = layoutOf(await fs.mkdtemp(path.join(os.tmpdir(), "troupe-stored-")));
+beforeEach(() => {
+  layout = layoutOf(temporaryFolder());
 });
-afterEach(() => fs.rm(layout.directory, { recursive: true }));
 
 const { tokenizer } = numbersPolicy();
 const policy = { tokenizer, maxLength: 4096 };
@@ -36,11 +34,8 @@ async function keep(...episodes: readonly ReturnType<typeof newEpisode>[]): Prom
   for (const episode of episodes) await log.append(episode);
 }
 
-async function read(selection: EpisodeSelection = {}): Promise<StoredEpisode[]> {
-  const found: StoredEpisode[] = [];
-  for await (const one of readEpisodes(layout.directory, selection)) found.push(one);
-  return found;
-}
+const read = (selection: EpisodeSelection = {}): Promise<StoredEpisode[]> =>
+  Array.fromAsync(readEpisodes(layout.directory, selection));
 
 const ids = async (selection: EpisodeSelection) => (await read(selection)).map(({ episode }) => episode.id);
 
@@ -103,10 +98,7 @@ it("a continuation is one, also in the first runs of c3, which call it a replay"
     const leftOut = index === 0 ? "continuation" : "down-sampled";
     return { action, group: "a", return: 1, advantage: 0, leftOut } as const;
   });
-  const old = credit.map((one) => ({
-    ...one,
-    ...(one.leftOut === "continuation" ? { leftOut: "replay" } : {}),
-  }));
+  const old = credit.map((one) => (one.leftOut === "continuation" ? { ...one, leftOut: "replay" } : one));
   await keep(newEpisode(episode, { step: 1 }, decode, old as unknown as typeof credit));
   expect((await read()).map((one) => one.credit)).toEqual([credit]);
 });

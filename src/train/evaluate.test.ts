@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../models/test-model.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import { judgeBy } from "../judges/testing/talk.ts";
+import type { Episode } from "../rollout/episode.ts";
 import { unrecordedCalls } from "../calls/recorded.ts";
 import { scriptedEngine } from "../rollout/testing/scripted-engine.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -70,9 +71,8 @@ test("each task is played once; all of them if there are fewer than requested", 
   const few = gameEnvironment(createGame("eight-queens", { given: { least: 6, most: 6 } }));
   const role = { policy: "shared", prompt: "" };
   const alone = buildTeam({ roles: { planner: role }, phases: [["planner"]], turns: 1 }, few);
-  const { scores, episodes } = await evaluatePolicies(
-    setting({ environment: few, team: alone, tasks: 100_000 }),
-  );
+  const all = setting({ environment: few, team: alone, tasks: 100_000 });
+  const { scores, episodes } = await evaluatePolicies(all);
   const distinct = new Set(episodes.map(({ task }) => JSON.stringify(task)));
   expect(distinct.size).toBe(episodes.length);
   // 8 choose 2 ways to omit two queens of 92 solutions; 3 of 16 classes are held out.
@@ -105,9 +105,8 @@ test("several samples of a task share one estimate of pass@k, and the interval c
   expect(new Set(episodes.map(({ id }) => id)).size).toBe(48);
   expect([scores.tasks, scores.samples]).toEqual([12, 4]);
   const tasks = Map.groupBy(episodes, ({ task }) => JSON.stringify(task));
-  const solved = [...tasks.values()].map(
-    (samples) => samples.filter(({ ends }) => ends[0]?.outcome.success === true).length,
-  );
+  const isSolved = ({ ends }: Episode) => ends[0]?.outcome.success === true;
+  const solved = [...tasks.values()].map((samples) => samples.filter(isSolved).length);
   expect(solved.some((count) => count > 0 && count < 4)).toBe(true);
   const total = solved.reduce((all, count) => all + count);
   expect(scores.successes).toBe(total);

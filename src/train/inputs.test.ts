@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { checkModel } from "../models/model-digests.ts";
 import { openRun } from "../runs/run.ts";
 import { noteModels } from "./inputs.ts";
 
-const folder = mkdtempSync(path.join(tmpdir(), "troupe-started-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function model(name: string, files: Readonly<Record<string, string>>): string {
   const directory = path.join(folder, name);

@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../models/test-model.ts";
 import { readSandboxes } from "../runs/read.ts";
 import { openRun } from "../runs/run.ts";
 import { cancelledResult, type Sandbox } from "../sandbox/sandbox.ts";
 import { servicesOf } from "./services.ts";
 
-const folder = mkdtempSync(path.join(tmpdir(), "troupe-services-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 const opened: string[] = [];
 let closed = 0;

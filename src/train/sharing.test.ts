@@ -69,59 +69,51 @@ async function trainedIn(name: string, changes: Partial<RecipeInput>): Promise<r
 }
 
 /** The cues that each policy was trained on, by loss. */
-function cues(trained: readonly TrainedExample[]): Record<string, string[]> {
+function cues(trained: readonly TrainedExample[]): Record<string, string> {
   const grouped = Map.groupBy(trained, ({ policy, loss }) => `${policy} ${loss}`);
   return Object.fromEntries(
-    [...grouped].map(([key, of]) => [key, [...new Set(of.map(({ cue }) => cue))].toSorted()]),
+    [...grouped].map(([key, of]) => [key, [...new Set(of.map(({ cue }) => cue))].toSorted().join(" ")]),
   );
 }
+
+const teachBases = { steps: 2, demonstrationsPerStep: 4, learningRate: 0.003, teach: "bases" as const };
+const frozen = { ...perRole, team: team(role("first", true), role("second")), warmStart: undefined };
+const alone = {
+  team: { roles: { planner: role("solo") }, phases: [["planner"]], turns: 2 },
+  policies: { solo: nano },
+  algorithm: { name: "grpo", samples: 3 },
+};
 
 describe("what a policy is trained on, in both stages", () => {
   test("a policy for each role: only its own role's examples and actions", async () => {
     const trained = await trainedIn("per-role", perRole);
-    expect(cues(trained)).toEqual({
-      "first cross_entropy": ["route"],
-      "second cross_entropy": ["plan"],
-      "first ppo": ["route"],
-      "second ppo": ["plan"],
-    });
+    const taught = { "first cross_entropy": "route", "second cross_entropy": "plan" };
+    expect(cues(trained)).toEqual({ ...taught, "first ppo": "route", "second ppo": "plan" });
     // A scout's example is a list of cells, a planner's contains moves.
-    const taught = trained.filter(({ loss }) => loss === "cross_entropy");
-    for (const { cue, written } of taught) expect(/up|down|left|right/.test(written)).toBe(cue === "plan");
+    for (const { cue, written } of trained.filter(({ loss }) => loss === "cross_entropy"))
+      expect(/up|down|left|right/.test(written)).toBe(cue === "plan");
   });
 
-  test("a shared policy: those of all roles", async () => {
-    expect(cues(await trainedIn("shared", { evaluation: { tasks: 2 } }))).toEqual({
-      "shared cross_entropy": ["plan", "route"],
-      "shared ppo": ["plan", "route"],
-    });
-  });
-
-  test("a warm start of bases: those of all roles first, then each its own", async () => {
-    const warmStart = { steps: 2, demonstrationsPerStep: 4, learningRate: 0.003, teach: "bases" as const };
-    expect(cues(await trainedIn("bases", { ...perRole, warmStart }))).toEqual({
-      "nano cross_entropy": ["plan", "route"],
-      "first ppo": ["route"],
-      "second ppo": ["plan"],
-    });
-  });
-
-  test("a frozen role's actions train nothing, not even a policy shared with a trained role", async () => {
-    const frozen = { ...perRole, team: team(role("first", true), role("second")), warmStart: undefined };
-    expect(cues(await trainedIn("frozen", frozen))).toEqual({ "second ppo": ["plan"] });
-    const both = { ...frozen, team: team(role("one", true), role("one")), policies: { one: nano } };
-    expect(cues(await trainedIn("half", both))).toEqual({ "one ppo": ["plan"] });
-  });
-
-  test("a single agent is a team of one", async () => {
-    const alone = {
-      team: { roles: { planner: role("solo") }, phases: [["planner"]], turns: 2 },
-      policies: { solo: nano },
-      algorithm: { name: "grpo", samples: 3 },
-      evaluation: { tasks: 2 },
-    };
-    const trained = await trainedIn("alone", alone);
-    expect(new Set(trained.map(({ policy, cue }) => `${policy} ${cue}`))).toEqual(new Set(["solo plan"]));
+  test.each<[string, Partial<RecipeInput>, Record<string, string>]>([
+    [
+      "a shared policy: those of all roles",
+      {},
+      { "shared cross_entropy": "plan route", "shared ppo": "plan route" },
+    ],
+    [
+      "a warm start of bases: those of all roles first, then each its own",
+      { ...perRole, warmStart: teachBases },
+      { "nano cross_entropy": "plan route", "first ppo": "route", "second ppo": "plan" },
+    ],
+    ["a frozen role's actions: nothing", frozen, { "second ppo": "plan" }],
+    [
+      "nor a policy that it shares with a trained role",
+      { ...frozen, team: team(role("one", true), role("one")), policies: { one: nano } },
+      { "one ppo": "plan" },
+    ],
+    ["a single agent is a team of one", alone, { "solo cross_entropy": "plan", "solo ppo": "plan" }],
+  ])("%s", async (name, changes, expected) => {
+    expect(cues(await trainedIn(name, { evaluation: { tasks: 2 }, ...changes }))).toEqual(expected);
   });
 });
 
@@ -136,7 +128,7 @@ function named(changes: Partial<RecipeInput>): Record<string, string[]> {
 
 describe("which policies change", () => {
   const own = { model: { path: "somewhere" } };
-  const frozenScout = { ...perRole, team: team(role("first", true), role("second")) };
+  const frozenScout = { ...frozen, warmStart: tinyRecipe().recipe.warmStart };
 
   test("a frozen preset is trained by the warm start only", () => {
     const expected = { taught: ["first", "second"], learning: ["second"], trained: ["first", "second"] };
@@ -163,9 +155,7 @@ describe("which policies change", () => {
       second: policy,
       third: policy,
     });
-    const roles = setup.teams.map((each) =>
-      each.roles.filter(setup.isTrained).map(({ policy: name }) => name),
-    );
+    const roles = setup.teams.map((each) => each.roles.filter(setup.isTrained).map((one) => one.policy));
     expect(roles).toEqual([["first", "second"], ["third"]]);
   });
 

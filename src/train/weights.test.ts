@@ -107,18 +107,16 @@ async function play(
   const [own] = namedTeams(recipe, environment);
   if (own === undefined) throw new Error("unreachable: a recipe has a team");
   const open = await openTeam(engine.value, environment, own.team, weights);
-  const setting = {
-    engine: engine.value,
-    environment,
-    ...open,
-    tasks: 6,
-    temperature: 0,
-    topP: 1,
-    ...options,
-  };
+  const greedy = { tasks: 6, temperature: 0, topP: 1 };
+  const setting = { engine: engine.value, environment, ...open, ...greedy, ...options };
   const { scores, episodes } = await evaluatePolicies(setting);
   const said = episodes.flatMap(({ actions }) => actions.map(({ tokens }) => tokens));
   return { scores, said, policies: Object.keys(open.policies) };
+}
+
+/** Of a policy or role of a run each. */
+async function pairFrom(scout: readonly [string, string], planner: readonly [string, string]) {
+  return { scout: await weightsFrom(...scout), planner: await weightsFrom(...planner) };
 }
 
 const ownWeights = (run: string): Promise<RoleWeights> => weightsOf(run, recipes[run]);
@@ -139,10 +137,10 @@ describe("a run's team, reopened", () => {
   });
 
   test("weights that roles share are loaded once", async () => {
-    expect((await play(tinyRecipe(recipes["shared"]), await ownWeights("shared"))).policies).toEqual([
-      "shared:shared",
-    ]);
-    expect((await play(tinyRecipe(recipes["whole"]), await ownWeights("whole"))).policies).toHaveLength(2);
+    const policiesOf = async (run: string) =>
+      (await play(tinyRecipe(recipes[run]), await ownWeights(run))).policies;
+    expect(await policiesOf("shared")).toEqual(["shared:shared"]);
+    expect(await policiesOf("whole")).toHaveLength(2);
   });
 });
 
@@ -162,10 +160,7 @@ test("models with different tokenizers train side by side and play together", as
   const after = results.get("mixed")?.table.find(({ moment }) => moment === "after");
   const own = await weightsOf("mixed", changes);
   expect(after).toMatchObject((await play(tinyRecipe(changes), own)).scores);
-  const weights = {
-    scout: await weightsFrom("whole", "scout"),
-    planner: await weightsFrom("mixed", "scout"),
-  };
+  const weights = await pairFrom(["whole", "scout"], ["mixed", "scout"]);
   expect((await play(tinyRecipe(changes), weights)).scores.tasks).toBe(6);
 });
 
@@ -173,10 +168,7 @@ describe("policies in other teams", () => {
   const form = tinyRecipe(recipes["whole"]);
 
   test("roles swapped", async () => {
-    const weights = {
-      scout: await weightsFrom("whole", "planner"),
-      planner: await weightsFrom("whole", "scout"),
-    };
+    const weights = await pairFrom(["whole", "planner"], ["whole", "scout"]);
     const { said, policies } = await play(form, weights);
     expect(policies).toEqual(["whole:planner", "whole:scout"]);
     const own = await play(form, await ownWeights("whole"));
@@ -191,12 +183,8 @@ describe("policies in other teams", () => {
       ["sizes", "sizes"],
       ["untrained", "frozen"],
     ] as const) {
-      const weights = {
-        scout: await weightsFrom(scout, "scout"),
-        planner: await weightsFrom(planner, "planner"),
-      };
-      const { scores } = await play(form, weights);
-      expect(scores.tasks).toBe(6);
+      const weights = await pairFrom([scout, "scout"], [planner, "planner"]);
+      expect((await play(form, weights)).scores.tasks).toBe(6);
     }
   });
 
@@ -213,9 +201,8 @@ describe("policies in other teams", () => {
     const found = await weightsOfDirectory(place);
     expect(baseOf(place)).toBe(path.join(root, "adapters", "models", "nano"));
     const weights = { scout: found, planner: await weightsFrom("adapters", "planner") };
-    expect((await play(form, weights)).scores).toEqual(
-      (await play(form, await ownWeights("adapters"))).scores,
-    );
+    const { scores } = await play(form, await ownWeights("adapters"));
+    expect((await play(form, weights)).scores).toEqual(scores);
     const lost = path.join(root, "lost");
     await fs.mkdir(lost);
     await fs.writeFile(path.join(lost, "adapter_config.json"), '{"base_model_name_or_path":"nowhere"}');
@@ -275,11 +262,8 @@ test("a policy continues an adapter of another run, with a critic that starts fr
     Math.hypot(...other.map((value, i) => value - (first?.[i] ?? 0)));
   expect(distance(critic ?? [])).toBeLessThan(Math.hypot(...(first ?? [])));
   expect(await weightsFrom("gone-on", "scout")).toMatchObject({ model: directory, step: 2 });
-  expect(await weightsFrom("gone-on", "planner")).toMatchObject({
-    model: directory,
-    from: null,
-    step: null,
-  });
+  const untouched = { model: directory, from: null, step: null };
+  expect(await weightsFrom("gone-on", "planner")).toMatchObject(untouched);
   expect((await play(tinyRecipe(changes), await ownWeights("gone-on"))).scores.tasks).toBe(6);
 });
 
@@ -301,10 +285,8 @@ describe("which weights a name means", () => {
   });
 
   test("a trained policy is in the newest checkpoint, a frozen one where it started", async () => {
-    expect(await weightsFrom("frozen", "planner")).toMatchObject({
-      place: path.join(root, "frozen", "checkpoints", "step-2", "planner"),
-      step: 2,
-    });
+    const place = path.join(root, "frozen", "checkpoints", "step-2", "planner");
+    expect(await weightsFrom("frozen", "planner")).toMatchObject({ place, step: 2 });
     const began = path.join(root, "frozen", "models", "nano");
     expect(await weightsFrom("frozen", "scout")).toMatchObject({ model: began, from: null, step: null });
     expect(results.get("frozen")?.policies["scout"]?.directory).toBe(path.join("models", "nano"));
@@ -314,10 +296,8 @@ describe("which weights a name means", () => {
   test("an older checkpoint, and a run without one", async () => {
     const at = path.join(root, "whole", "checkpoints", "step-8");
     const older = await openSavedRun(path.join(root, "whole"), at);
-    expect(await weightsOfPolicy(older, "scout", root)).toMatchObject({
-      place: path.join(at, "scout"),
-      step: 8,
-    });
+    const place = path.join(at, "scout");
+    expect(await weightsOfPolicy(older, "scout", root)).toMatchObject({ place, step: 8 });
     for (const run of ["whole", "bases"]) {
       const bare = path.join(root, `bare-${run}`);
       await fs.mkdir(bare);
@@ -333,12 +313,8 @@ describe("which weights a name means", () => {
     const copy = path.join(root, "copy");
     await fs.cp(path.join(root, "untrained"), copy, { recursive: true });
     await fs.rm(path.join(copy, "models"), { recursive: true });
-    const { place: directory } = await weightsOfPolicy(
-      await openSavedRun(copy),
-      "shared",
-      path.join(root, "scratch"),
-    );
-    const [made, first] = [directory, path.join(root, "untrained", "models", "nano")].map((folder) =>
+    const { place } = await weightsFrom("copy", "shared");
+    const [made, first] = [place, path.join(root, "untrained", "models", "nano")].map((folder) =>
       fs.readFile(path.join(folder, "model.safetensors")),
     );
     expect(await made).toEqual(await first);

@@ -86,12 +86,8 @@ describe("REINFORCE++ as published", () => {
 
   it("would not change by whitening again, except that MARTI's first time is within one rank", () => {
     const again = whitenTokens(published.advantages.map((each) => Float64Array.from(each)));
-    expect(
-      furthest(
-        again.map((each) => [...each]),
-        published.advantages,
-      ),
-    ).toBeLessThan(tolerance);
+    const found = again.map((each) => [...each]);
+    expect(furthest(found, published.advantages)).toBeLessThan(tolerance);
     expect(furthest(published.twice.oneRank, published.advantages)).toBeLessThan(tolerance);
     expect(furthest(published.twice.twoRanks, published.advantages)).toBeGreaterThan(0.01);
   });
@@ -118,8 +114,7 @@ describe("REINFORCE++ as published", () => {
     for (const [index, found] of advantages)
       expect(distance(found, published.advantages[index] ?? [])).toBeLessThan(tolerance);
     const trained = toData(credited, masking, signals).flatMap(({ continuations }) => continuations);
-    expect(trained.map(indexOf).toSorted((one, other) => one - other)).toEqual([
-      0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11,
-    ]);
+    const others = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11];
+    expect(trained.map(indexOf).toSorted((one, other) => one - other)).toEqual(others);
   });
 });

@@ -50,6 +50,16 @@ function cell(
   return { ...place, status: "done", session: 0, numbers: numbers(successes), ...given };
 }
 
+const session: ReportSession = {
+  date: "2026-11-21",
+  command: "troupe experiment given",
+  version: "0.1.0",
+  commit: "abc1234",
+  processor: "A kind",
+  cores: 2,
+  jobs: 2,
+  threads: 1,
+};
 const record: ReportRecord = {
   schema_version: 1,
   experiment: "given",
@@ -68,29 +78,14 @@ const record: ReportRecord = {
   baseline: "alone",
   published: { source: "A paper", values: { team: { boards: 96 } } },
   cells: [
-    cell("alone", 1, 20),
-    cell("alone", 2, 30),
-    cell("alone", 3, 40),
-    cell("team", 1, 90),
-    cell("team", 2, 95),
-    cell("team", 3, 100),
+    ...[20, 30, 40].map((successes, index) => cell("alone", index + 1, successes)),
+    ...[90, 95, 100].map((successes, index) => cell("team", index + 1, successes)),
     cell("broken", 1, 50),
     cell("broken", 2, null, { status: "failed", problem: "it went\n<wrong>" }),
     cell("broken", 3, null),
     cell("warm-start", 1, 20, { hash: "alone1" }),
   ],
-  sessions: [
-    {
-      date: "2026-11-21",
-      command: "troupe experiment given",
-      version: "0.1.0",
-      commit: "abc1234",
-      processor: "A kind",
-      cores: 2,
-      jobs: 2,
-      threads: 1,
-    },
-  ],
+  sessions: [session],
 };
 const summary = summarize(record);
 
@@ -161,7 +156,7 @@ describe("the summary", () => {
     expect(spentOf(record)).toEqual({ ...common, atOnce: { least: 2, most: 2, seconds: 210 } });
     expect(spentOf(unsigned)).toEqual({ ...common, atOnce: null });
     const [first, ...others] = record.cells;
-    const second = { ...record.sessions[0], jobs: 4 } as ReportSession;
+    const second = { ...session, jobs: 4 };
     const later = others.map((each) => (each.row === "team" ? { ...each, session: 1 } : each));
     // Three cells of the session with four concurrent cells, four of the other: 3 × 60 / 3 + 4 × 60 / 2.
     expect(
@@ -268,13 +263,7 @@ describe("the pages", () => {
   });
 
   it("of an experiment without results say so", () => {
-    const cells = record.cells.map(({ row, column, seed, hash }) => ({
-      row,
-      column,
-      seed,
-      hash,
-      status: "missing" as const,
-    }));
+    const cells = record.cells.map(({ row, seed }) => cell(row, seed, null));
     const empty = summarize({ ...record, cells, sessions: [] });
     expect(htmlOf(empty)).toContain("Alone: none. ");
     expect(markdownOf(empty, "x.html")).toContain("_missing_");
@@ -317,12 +306,10 @@ describe("measures", () => {
   });
 
   it("with several samples of a task, the interval of one seed is that of the evaluation", () => {
-    expect(entryAt(summarize(single), "team", "boards")?.success?.interval).toEqual({
-      low: 0.41,
-      high: 0.62,
-    });
+    const { interval, overTasks } = entryAt(summarize(single), "team", "boards")?.success ?? {};
+    expect(interval).toEqual({ low: 0.41, high: 0.62 });
     // With every task as one trial.
-    expect(entryAt(summarize(single), "team", "boards")?.success?.overTasks).toEqual(wilsonInterval(50, 100));
+    expect(overTasks).toEqual(wilsonInterval(50, 100));
   });
 
   it("over several seeds have Student's interval", () => {
@@ -335,15 +322,12 @@ describe("measures", () => {
   });
 
   it("of seeds that agree have Wilson's interval over the tasks, not one without width", () => {
-    const seeds = [1, 2].map((seed) =>
-      cell("team", seed, 50, {
-        numbers: numbers(50, {
-          terms: { main: 0, helper: 0 },
-          passAt: { "5": { mean: 1, low: 0.96, high: 1 } },
-          judge: { score: 1, correlation: null, blame: 0.5 },
-        }),
-      }),
-    );
+    const agreed = numbers(50, {
+      terms: { main: 0, helper: 0 },
+      passAt: { "5": { mean: 1, low: 0.96, high: 1 } },
+      judge: { score: 1, correlation: null, blame: 0.5 },
+    });
+    const seeds = [1, 2].map((seed) => cell("team", seed, 50, { numbers: agreed }));
     const page = markdownOf(summarize({ ...single, seeds: [1, 2], cells: seeds }), "page.html");
     // Wilson of 100 and of 0 of 100: z² / (100 + z²) = 0.036995. The number of verdicts is not known.
     expect(page.replaceAll(/ +/g, " ")).toContain(
