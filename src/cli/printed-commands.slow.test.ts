@@ -1,4 +1,5 @@
 /** What messages tell people to run works when it is pasted. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -16,6 +17,12 @@ function commandsIn(text: string): readonly string[] {
   return [...text.matchAll(/^ +(troupe .+?)(?: {2}|$)|`(troupe [^`]+)`/gm)].map(
     ([, line, quoted]) => line ?? quoted ?? "",
   );
+}
+
+/** What a shell makes of the command: the words after `troupe`. */
+function wordsOf(command: string): string[] {
+  const script = `troupe() { printf '%s\\0' "$@"; }; ${command}`;
+  return execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0").slice(0, -1);
 }
 
 /** A server runs until it is stopped, here once it has said where it is. */
@@ -45,11 +52,10 @@ it("at the end of a run in another folder", async () => {
   for (const command of commands) {
     const said = saidBy[command.split(" ")[1] ?? ""] ?? /^$/;
     const isServer = /^troupe (serve|view) /.test(command);
-    const line = isServer ? untilStarted(`${command} --port 0`) : command;
-    expect(await shell(line, { cwd, input: "q\n" })).toMatchObject({
-      code: 0,
-      stderr: expect.stringMatching(said),
-    });
+    const outcome = isServer
+      ? await shell(untilStarted(`${command} --port 0`), { cwd })
+      : await runCommand(wordsOf(command), { cwd, input: "q\n" });
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringMatching(said) });
   }
 });
 
@@ -63,5 +69,5 @@ it("where a folder has no runs", async () => {
 it("where an experiment is given to train, and a recipe to experiment", async () => {
   const { stderr } = await runCommand("experiment small.yaml", { cwd });
   const [command = ""] = commandsIn(stderr);
-  expect(await shell(`${command} --dry-run`, { cwd })).toMatchObject({ code: 0 });
+  expect(await runCommand([...wordsOf(command), "--dry-run"], { cwd })).toMatchObject({ code: 0 });
 });

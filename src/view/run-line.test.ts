@@ -45,14 +45,8 @@ it("shows what is left of a recipe whose parts are something else", async () => 
     .replace("seed: 3", 'seed: "3"');
   await fs.writeFile(recipe, `${text}warmStart: { steps: "5" }\n`);
   const [shown] = await runs.all();
-  expect(await shown?.page()).toMatchObject({
-    state: "stopped",
-    recipe: "written",
-    environment: "plan-path",
-    seed: null,
-    steps: 10,
-    roles: ["planner", "runner"],
-  });
+  const left = { recipe: "written", environment: "plan-path", seed: null, steps: 10 };
+  expect(await shown?.page()).toMatchObject({ state: "stopped", ...left, roles: ["planner", "runner"] });
 });
 
 async function shownSuccess(): Promise<Interval | null | undefined> {
@@ -62,23 +56,10 @@ async function shownSuccess(): Promise<Interval | null | undefined> {
 it("shows the team's last evaluation, also once another one is there", async () => {
   const { evaluations } = layoutOf(run);
   const evaluated = async (team: string, mean: number): Promise<void> => {
-    const record: Evaluation = {
-      schema_version: 1,
-      step: 0,
-      moment: "before",
-      team,
-      tasks: 1,
-      successes: 1,
-      success: mean,
-      low: 0,
-      high: 1,
-      score: mean,
-      turns: 1,
-      successByTurn: [mean],
-      promptTokens: 1,
-      sampledTokens: 1,
-    };
-    await appendLine(evaluations, record);
+    const means = { success: mean, low: 0, high: 1, score: mean, turns: 1, successByTurn: [mean] };
+    const counts = { tasks: 1, successes: 1, promptTokens: 1, sampledTokens: 1 };
+    const record = { schema_version: 1, step: 0, moment: "before", team, ...counts, ...means } as const;
+    await appendLine(evaluations, record satisfies Evaluation);
   };
   expect(await shownSuccess()).toBeNull();
   await evaluated("team", 0.25);
