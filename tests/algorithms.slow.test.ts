@@ -136,8 +136,17 @@ const given: typeof echoGame = {
   },
 };
 
+/** Of the echo, once for each algorithm with its options. */
+const trainings = new Map<string, Promise<StepMetrics[]>>();
+function trainedOnce(setting: Setting, name: string, options: Options): Promise<StepMetrics[]> {
+  const key = JSON.stringify([setting.seed, name, options]);
+  const training = trainings.get(key) ?? trained(setting, echo, name, options);
+  trainings.set(key, training);
+  return training;
+}
+
 async function lastEntropy(setting: Setting, options: Options): Promise<number> {
-  const metrics = await trained(setting, echo, "rloo", options);
+  const metrics = await trainedOnce(setting, "rloo", options);
   return metrics.at(-1)?.policies["shared"]?.entropy ?? Number.NaN;
 }
 
@@ -173,7 +182,7 @@ describe.each(Object.entries(settings))("on %s", (_, setting) => {
   test.each([...setting.cases])(
     "$name learns, with $options",
     async ({ name, options }) => {
-      const rewards = (await trained(setting, echo, name, options)).map(rewardOf);
+      const rewards = (await trainedOnce(setting, name, options)).map(rewardOf);
       const gain = mean(rewards.slice(-3)) - mean(rewards.slice(0, 3));
       expect(gain).toBeGreaterThan("kl" in options ? setting.gain.kl : setting.gain.plain);
     },

@@ -482,34 +482,26 @@ engine: { threads: 1 }
     expect(everything).not.toContain(secret);
   });
 
-  it("learns nothing if every role is such a one, and needs a program that drives itself and the key", async () => {
-    const both = critic().replace("{ critic:", "{ writer: { provider: openai, model: wise }, critic:");
-    writeFileSync(join(folder, "none.yaml"), recipe("{}", both));
-    const none = await command("train", "none.yaml", "policies.writer=null");
-    expect([none.code, none.stderr]).toEqual([
-      2,
-      expect.stringContaining("so nothing is trained; move a role from `hosted`"),
-    ]);
-    const game = await command(
-      "train",
-      "plan-path",
-      "--dry-run",
-      "team.hosted.other={provider: openai, model: wise}",
-    );
-    expect([game.code, game.stderr]).toEqual([2, expect.stringContaining("and plan-path is none")]);
-    writeFileSync(join(folder, "twice.yaml"), recipe(writer, critic().replace("critic:", "writer:")));
-    const twice = await command("train", "twice.yaml");
-    expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("another role of this name")]);
-    writeFileSync(
-      join(folder, "keyless.yaml"),
-      recipe(writer, critic().replace("HOSTED_KEY", "NO_SUCH_KEY")),
-    );
-    const keyless = await command("train", "keyless.yaml", "--run", "keyless");
-    expect([keyless.code, keyless.stderr]).toEqual([
-      2,
-      expect.stringContaining(
-        "The critic wise needs a key in NO_SUCH_KEY: set it, or move critic from team.hosted",
-      ),
-    ]);
+  const both = () => critic().replace("{ critic:", "{ writer: { provider: openai, model: wise }, critic:");
+  const nothing = "so nothing is trained; move a role from `hosted`";
+  const noKey = "The critic wise needs a key in NO_SUCH_KEY: set it, or move critic from team.hosted";
+  it.each<[string, () => string, string]>([
+    ["with every role, learns nothing", () => recipe("{}", both()).replace(/^policies.*/m, "policies: {}"), nothing],
+    [
+      "with a role twice",
+      () => recipe(writer, critic().replace("critic:", "writer:")),
+      "another role of this name",
+    ],
+    ["without the key", () => recipe(writer, critic().replace("HOSTED_KEY", "NO_SUCH_KEY")), noKey],
+  ])("is rejected: %s", async (_, written, problem) => {
+    writeFileSync(join(folder, "other.yaml"), written());
+    const { code, stderr } = await command("train", "other.yaml", "--run", "other");
+    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+  });
+
+  it("needs a program that drives itself", async () => {
+    const other = "team.hosted.other={provider: openai, model: wise}";
+    const { code, stderr } = await command("train", "plan-path", "--dry-run", other);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("and plan-path is none")]);
   });
 });

@@ -5,14 +5,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand, troupe } from "../src/cli/testing/command.ts";
 import { resolveRecipe } from "../src/index.ts";
 
 const project = mkdtempSync(join(tmpdir(), "troupe-own-engine-"));
 afterAll(() => rmSync(project, { recursive: true }));
 cpSync(fileURLToPath(new URL("../examples/timed-engine", import.meta.url)), project, { recursive: true });
 
-const run = (...args: readonly string[]) => troupe([...args], { cwd: project });
+const run = (...args: readonly string[]) => runCommand(args, { cwd: project });
+/** What the engine itself prints is seen only of a process of its own. */
+const runApart = (...args: readonly string[]) => troupe(args, { cwd: project });
 const short = ["train.steps=2", "train.tasksPerStep=2", "evaluation.tasks=2", "checkpoint.every=1"];
 const read = (...path: readonly string[]) => readFileSync(join(project, "runs", ...path), "utf8");
 
@@ -26,7 +28,7 @@ describe("an engine in a module", { timeout: 120_000 }, () => {
   });
 
   it("trains like the engine that it wraps, bit for bit", async () => {
-    const timed = await run("train", "recipe.yaml", ...short);
+    const timed = await runApart("train", "recipe.yaml", ...short);
     expect(timed.stderr).toMatch(/^forwardBackward: \d+\.\d\d s$/m);
     expect(timed.code).toBe(0);
     const local = "engine={type: local, threads: 1, precision: float32}";
@@ -43,7 +45,7 @@ describe("an engine in a module", { timeout: 120_000 }, () => {
       threads: 1,
     });
     appendFileSync(join(project, "timed.ts"), "// changed\n");
-    const { code, stderr } = await run("eval", "timed", "--tasks", "2");
+    const { code, stderr } = await runApart("eval", "timed", "--tasks", "2");
     expect(stderr).toMatch(/^warning: engine\.module: .*timed\.ts has changed since the run started/m);
     expect(stderr).toMatch(/^sample: \d+\.\d\d s$/m);
     expect(code).toBe(0);
