@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ConformanceCheck, conformanceChecks, type ConformanceOptions } from "./conformance.ts";
-import type { ActionReward, Environment, EnvironmentDefinition, Json, StepResult } from "./environment.ts";
+import type { ActionReward, Environment, EnvironmentDefinition, Json } from "./environment.ts";
 import { gameDefinition, type Game } from "./game.ts";
 import { guessNumber } from "./examples/guess-number.ts";
 import { quiz } from "./examples/quiz.ts";
@@ -189,7 +189,7 @@ const faults: Fault[] = [
   {
     check: "seats whose actions may have no reward say so",
     says: /guesser got no reward after .* and its seat does not say `judged: true`/,
-    fault: stepped((result) => ({ ...result, rewards: { guesser: null } })),
+    fault: stepped((result) => ({ ...result, rewards: { guesser: null } as never })),
   },
   {
     check: "exactly the seats that acted are rewarded",
@@ -317,7 +317,7 @@ const faults: Fault[] = [
   ...demonstrationFaults(),
 ];
 
-type Stepped = StepResult<Json>;
+type Stepped = ReturnType<Game["step"]>;
 type Actions = Readonly<Record<string, string>>;
 
 /** Changes the result of a step. */
