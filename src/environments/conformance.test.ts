@@ -108,22 +108,14 @@ const faults: Fault[] = [
   {
     check: "states are never changed",
     says: /changes its task or state/,
-    fault: (good) => ({
-      step(state, actions) {
-        const result = good.step(state, actions);
-        return { ...result, state: Object.assign(valueOf(state), result.state) };
-      },
-    }),
+    fault: stepped((result, state) => ({ ...result, state: Object.assign(valueOf(state), result.state) })),
   },
   {
     check: "states are never changed",
     says: /something writes to them|earlier episode's states were changed/,
-    fault: (good) => ({
-      step(state, actions) {
-        const result = good.step(state, actions);
-        Reflect.set(valueOf(state), "guess", valueOf(result.state).guess);
-        return { ...result, state };
-      },
+    fault: stepped((result, state) => {
+      Reflect.set(valueOf(state), "guess", valueOf(result.state).guess);
+      return { ...result, state };
     }),
   },
   {
@@ -151,30 +143,23 @@ const faults: Fault[] = [
   {
     check: "a finished episode stays finished",
     says: /the episode was done and continued/,
-    fault: (good) => ({
-      step(state, actions) {
-        return good.outcome(state).success
-          ? { ...good.step(state, actions), done: false }
-          : good.step(state, actions);
-      },
-    }),
+    fault: stepped((result, state, _, good) =>
+      good.outcome(state).success ? { ...result, done: false } : result,
+    ),
   },
   {
     check: "a finished episode stays finished",
     says: /a success but not done/,
-    fault: (good) => ({ step: (state, actions) => ({ ...good.step(state, actions), done: false }) }),
+    fault: stepped((result) => ({ ...result, done: false })),
   },
   {
     check: "a finished episode stays finished",
     says: /the outcome changed after the end/,
-    fault: (good) => ({
-      step(state, actions) {
-        const over = good.outcome(state).success;
-        return over
-          ? { ...good.step(state, actions), state: { ...valueOf(state), guess: 0 }, done: true }
-          : good.step(state, actions);
-      },
-    }),
+    fault: stepped((result, state, _, good) =>
+      good.outcome(state).success
+        ? { ...result, state: { ...valueOf(state), guess: 0 }, done: true }
+        : result,
+    ),
   },
   {
     check: "every state can be rendered",
@@ -204,28 +189,22 @@ const faults: Fault[] = [
   {
     check: "seats whose actions may have no reward say so",
     says: /guesser got no reward after .* and its seat does not say `judged: true`/,
-    fault: (good) => ({
-      step: (state, actions) => ({ ...good.step(state, actions), rewards: { guesser: null } as never }),
-    }),
+    fault: stepped((result) => ({ ...result, rewards: { guesser: null } as never })),
   },
   {
     check: "exactly the seats that acted are rewarded",
     says: /got a reward/,
-    fault: (good) => ({
-      step(state, actions) {
-        const result = good.step(state, actions);
-        return { ...result, rewards: { ...result.rewards, audience: { team: 0, local: 0, parts: {} } } };
-      },
-    }),
+    fault: stepped((result) => ({
+      ...result,
+      rewards: { ...result.rewards, audience: { team: 0, local: 0, parts: {} } },
+    })),
   },
   {
     check: "any text is an action",
     says: /threw instead of taking it as an action: .*JSON/,
-    fault: (good) => ({
-      step(state, actions) {
-        Object.values(actions).forEach((text) => JSON.parse(text));
-        return good.step(state, actions);
-      },
+    fault: stepped((result, _, actions) => {
+      Object.values(actions).forEach((text) => JSON.parse(text));
+      return result;
     }),
   },
   {
@@ -236,23 +215,16 @@ const faults: Fault[] = [
   {
     check: "any text is an action",
     says: /threw instead of taking it as an action: .*timed out/,
-    fault: (good) => ({
-      step(state, actions) {
-        // Takes exponential time in the length of the text.
-        Object.values(actions).forEach((text) => /^(z+)+$/.test(`${text}!`));
-        return good.step(state, actions);
-      },
+    fault: stepped((result, _, actions) => {
+      // Takes exponential time in the length of the text.
+      Object.values(actions).forEach((text) => /^(z+)+$/.test(`${text}!`));
+      return result;
     }),
   },
   {
     check: "a million characters are not stored or shown",
     says: /the state is \d{7} characters long/,
-    fault: (good) => ({
-      step(state, actions) {
-        const result = good.step(state, actions);
-        return { ...result, state: { ...valueOf(result.state), said: actions } };
-      },
-    }),
+    fault: stepped((result, _, said) => ({ ...result, state: { ...valueOf(result.state), said } })),
   },
   {
     check: "a million characters are not stored or shown",
@@ -344,6 +316,18 @@ const faults: Fault[] = [
   },
   ...demonstrationFaults(),
 ];
+
+type Stepped = ReturnType<Game["step"]>;
+type Actions = Readonly<Record<string, string>>;
+
+/** Changes the result of a step. */
+function stepped(
+  change: (result: Stepped, state: Json, actions: Actions, good: Game) => Stepped,
+): Fault["fault"] {
+  return (good) => ({
+    step: (state, actions) => change(good.step(state, actions), state, actions, good),
+  });
+}
 
 /** Changes every reward. */
 function rewarding(change: (reward: ActionReward) => ActionReward, more: Partial<Game> = {}): Fault["fault"] {
