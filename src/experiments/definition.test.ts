@@ -125,7 +125,7 @@ describe("the keys of a file", () => {
     const { definition, ...experiment } = loadExperiment(file);
     expect(definition.name).toBe(name);
     // Without models and data sets that are not included, only its file is checked.
-    const seeds = definition.requires.length === 0 ? definition.seeds : [];
+    const seeds = definition.requires.length === 0 ? definition.seeds.slice(0, 1) : [];
     const { places } = await expand({ ...experiment, definition }, seeds);
     const { rows, columns } = definition;
     expect(places).toHaveLength(seeds.length * Object.keys(rows).length * Object.keys(columns).length);

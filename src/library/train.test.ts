@@ -13,7 +13,8 @@ const small = [
   "train.steps=1",
   "train.tasksPerStep=1",
   "train.minibatches=1",
-  "evaluation.tasks=2",
+  "evaluation={tasks: 2, compare: null}",
+  "environment.size=5",
   "policies.scout={model: {preset: nano}}",
   "policies.planner={model: {preset: nano}}",
 ];
