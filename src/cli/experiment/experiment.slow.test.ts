@@ -26,11 +26,11 @@ function run(runs: string, ...args: string[]): Promise<Outcome> {
   return runCommand(["experiment", miniature, "--runs", runs, ...seeds, ...args], { cwd });
 }
 
-/** The runs of `whole` without those of some rows. */
+/** The runs of `whole` without those of some rows, and without the evaluation of swapped roles. */
 async function copied(runs: string, ...without: string[]): Promise<void> {
   await cp(join(cwd, "whole"), join(cwd, runs), { recursive: true });
   for (const row of without) await rm(await folderOf(runs, `${row}-seed-1`), { recursive: true });
-  await rm(join(cwd, runs, "miniature.json"));
+  for (const name of [".evaluations", "miniature.json"]) await rm(join(cwd, runs, name), { recursive: true });
 }
 
 function remade(runs: string): Promise<Outcome> {
@@ -119,7 +119,7 @@ describe("troupe experiment", () => {
   });
 
   it("resumes after kill -9 and ends with the same numbers", async () => {
-    await copied("killed", "team-per-role", "swapped");
+    await copied("killed", "team-per-role");
     const args = [program, "experiment", miniature, "--seeds", "1", "--runs", "killed"];
     const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "inherit", "pipe"] });
     let said = "";
@@ -202,7 +202,7 @@ describe("troupe experiment", () => {
     );
     const plan = await run("broken", "--dry-run", "--json");
     const { cells } = JSON.parse(plan.stdout) as { cells: { row: string; folder: string }[] };
-    await copied("broken", "single-agent-grpo", "team-per-role", "swapped");
+    await copied("broken", "single-agent-grpo", "team-per-role");
     // A run whose records are damaged.
     const folder = cells.find(({ row }) => row === "team-per-role")?.folder ?? "";
     await mkdir(join(cwd, folder), { recursive: true });

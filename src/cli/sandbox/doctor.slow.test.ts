@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { runCommand, troupe } from "../testing/command.ts";
+import { troupe } from "../testing/command.ts";
 
 const cwd = import.meta.dirname;
 
@@ -12,7 +12,7 @@ interface Found {
 }
 
 it("troupe doctor reports what works, and how to fix the rest", async () => {
-  const { code, stdout } = await troupe("doctor --json", { cwd });
+  const { code, stdout } = await troupe(["doctor", "--json"], { cwd });
   const { machine, engine, sandboxes } = JSON.parse(stdout) as Found;
   expect(machine.cores).toBeGreaterThan(0);
   expect(engine.description).toContain("local engine");
@@ -35,18 +35,15 @@ it("troupe doctor reports a server that does not answer, and rejects a backend t
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   const env = { TROUPE_SANDBOX_URL: `http://127.0.0.1:${port}` };
-  const { stdout } = await runCommand("doctor", { cwd, env });
+  const { stdout } = await troupe(["doctor"], { cwd, env });
   expect(stdout).toContain(`http://127.0.0.1:${port} cannot be reached: connect ECONNREFUSED`);
-  const wrong = await runCommand("doctor", { cwd, env: { TROUPE_SANDBOX: "bubblewarp" } });
+  const wrong = await troupe(["doctor"], { cwd, env: { TROUPE_SANDBOX: "bubblewarp" } });
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain("expected bubblewrap, launcher, container, sandboxfusion");
 });
 
 it("troupe doctor asks for an interpreter, and for nothing else, if that is what is missing", async () => {
-  const { stdout } = await runCommand("doctor --json", {
-    cwd,
-    env: { TROUPE_PYTHON: "/nowhere/python" },
-  });
+  const { stdout } = await troupe(["doctor", "--json"], { cwd, env: { TROUPE_PYTHON: "/nowhere/python" } });
   const { sandboxes } = JSON.parse(stdout) as Found;
   const own = sandboxes.filter(({ name }) => name === "bubblewrap" || name === "launcher");
   const fixes = own

@@ -5,7 +5,7 @@ import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { works } from "../../environments/code/testing/sandbox.ts";
 import { readEvaluations } from "../../runs/read.ts";
-import { runCommand, type Outcome } from "../testing/command.ts";
+import { troupe, type Outcome } from "../testing/command.ts";
 import { folderWith, scoutRecipe } from "../testing/folder.ts";
 
 const shared = { policy: "shared", prompt: "" };
@@ -23,10 +23,10 @@ const nothing = {
   TROUPE_SANDBOX_URL: "http://127.0.0.1:1",
   TROUPE_SANDBOX_UNISOLATED: "1",
 };
-const withoutSandbox = (args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd, env: nothing });
+const withoutSandbox = (args: readonly string[]): Promise<Outcome> => troupe(args, { cwd, env: nothing });
 
 beforeAll(async () => {
-  if (works) await runCommand("train small.yaml", { cwd });
+  if (works) await troupe("train small.yaml", { cwd });
 });
 
 it("without a sandbox, a training whose actions are programs ends before its warm start", async () => {
