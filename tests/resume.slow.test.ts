@@ -300,7 +300,7 @@ describe.each([...trainings, ...judged, tools, ...programs])("$running", { timeo
 });
 
 type Lines = readonly string[];
-const linesIn = async (folder: string, name: string, without = "") =>
+const linesIn = async (folder: string, name: string, without?: string) =>
   (await readLines(path.join(folder, "run", name))).map(({ value }) =>
     JSON.stringify(value, (key, each: unknown) => (key === without ? undefined : each)),
   );
