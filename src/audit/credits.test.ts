@@ -45,7 +45,10 @@ it("takes no credit from actions that continue an alternative", async () => {
 });
 
 it("takes every continuation of a tree for c3, whose own are of one trajectory's states", async () => {
-  const episode = alternatives(0, Array(2).fill([0, 1]));
+  const episode = alternatives(
+    0,
+    [1, 2].map(() => [0, 1]),
+  );
   const { given } = await creditsIn(episode, algorithmFrom("magrpo", { samples: 2 }));
   // Both first actions are worth ½; of those that follow each, one is better than the other by 1.
   expect(given.get("c3")).toEqual([0, -1, 1, 0, -1, 1]);

@@ -86,7 +86,10 @@ describe("a central critic", () => {
     const [datum] = criticData(credited, maac, signals);
     const half = Float32Array.of(0.5);
     const trained = datum?.continuations.map(({ targets, weights }) => [targets, weights]);
-    expect(trained).toEqual(Array(2).fill([half, half]));
+    expect(trained).toEqual([
+      [half, half],
+      [half, half],
+    ]);
     expect(maac.critic && criticLoss(maac.critic)).toEqual({ type: "value" });
     expect(maac.critic && criticName("left", maac.critic)).toBe("critic");
   });

@@ -16,9 +16,9 @@ const shown = (credited: readonly (readonly (number | null)[])[]) =>
 
 describe("the sum of a trajectory's rewards instead of its score", () => {
   /** Rewards with local ones: 1 + .5 + .5 = 2, and .25 + .25 = .5. The scores point the other way. */
-  const first = [paid("scout", 0, 0.75), paid("planner", 0, 0.25), paid("judge", 0, 9, true)];
+  const begun = [paid("scout", 0, 0.75), paid("planner", 0, 0.25), paid("judge", 0, 9, true)];
   const episode = trajectories(0, [
-    { actions: [...first, paid("scout", 1, 0.25)], score: 0 },
+    { actions: [...begun, paid("scout", 1, 0.25)], score: 0 },
     { actions: [paid("scout", 0, 0), paid("planner", 0, 0)], score: 1 },
   ]);
 
@@ -56,13 +56,14 @@ describe("the sum of a trajectory's rewards instead of its score", () => {
 
 const said = (role: string, turn: number, team: number) => action({ role, policy: role, turn, team });
 
+const dialogue = (score: number, teams: readonly number[]) => ({
+  actions: teams.map((team, at) => said(at % 2 === 0 ? "writer" : "critic", Math.floor(at / 2), team)),
+  score,
+});
+
 describe("whole trajectories compared turn by turn", () => {
   /** Two samples of a conversation in which two roles answer in turn, twice. Their scores are 1 and .25. */
-  const line = (score: number, teams: readonly number[]) => ({
-    actions: teams.map((team, at) => said(at % 2 === 0 ? "writer" : "critic", Math.floor(at / 2), team)),
-    score,
-  });
-  const episode = trajectories(0, [line(1, [0.5, 0.25, 1, 0]), line(0.25, [0, 0.25, 0.5, 0.25])]);
+  const episode = trajectories(0, [dialogue(1, [0.5, 0.25, 1, 0]), dialogue(0.25, [0, 0.25, 0.5, 0.25])]);
   const creditOf = (name: string, options: object) =>
     credit([episode], algorithmFrom(name, { samples: 2, handOver: "each", ...options })).map((one) => [
       one.return,

@@ -36,15 +36,16 @@ function scaled(statistics: ScoreStatistics, episode: Episode, by: Normalisation
 /** first, second, first, second: the judge is strict with first. */
 const biased = [0, 0.6, 0.2, 1];
 
+const figures = (average: number, squares: number) => ({
+  weight: 2,
+  mean: average,
+  squares: expect.closeTo(squares, 15) as number,
+});
+
 describe("normalised scores", () => {
   it("have the mean and deviation of all scores in each role", async () => {
     const episode = await scored(biased);
     const statistics = withScores({}, [episode], kinds("role"));
-    const figures = (average: number, squares: number) => ({
-      weight: 2,
-      mean: average,
-      squares: expect.closeTo(squares, 15) as number,
-    });
     expect(statistics).toEqual({ '["first"]': figures(0.1, 0.02), '["second"]': figures(0.8, 0.08) });
     // All: mean .45, squared differences .2025 + .0225 + .0625 + .3025 = .59.
     const [low, high] = [0.45 - Math.sqrt(0.59 / 4), 0.45 + Math.sqrt(0.59 / 4)];

@@ -529,6 +529,8 @@ describe("impossible combinations", () => {
   });
 });
 
+const isValid = (one: ResolvedRecipe) => typeof one.recipe.team.turns === "number";
+
 describe("any override", () => {
   const keys = "train steps team roles scout phases 0 policies shared model path".split(" ");
   const part = fc.oneof(fc.constantFrom(...keys, "__proto__", "extends", "environment", "name"), fc.string());
@@ -542,7 +544,6 @@ describe("any override", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), value, async (path, text) => {
         const outcome = await resolve([`${path.join(".")}=${text}`]).catch((error: unknown) => error);
-        const isValid = (one: ResolvedRecipe) => typeof one.recipe.team.turns === "number";
         expect(outcome instanceof TroupeError || isValid(outcome as ResolvedRecipe)).toBe(true);
       }),
       { numRuns: 60 },

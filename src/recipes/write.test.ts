@@ -6,13 +6,14 @@ import { temporaryFolder } from "../models/test-model.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { yamlOfRun, differences } from "./write.ts";
 
+const policiesAt = (path: string) => ({ shared: { model: { path } } });
+
 describe("a run that is resumed from elsewhere", async () => {
   const project = join(temporaryFolder(), "project ü");
   const run = join(project, "runs", "one");
   for (const name of ["runs/one", "models/mine", "agents"])
     mkdirSync(join(project, name), { recursive: true });
   const own = { name: "command", run: ["node", "agents.ts"], directory: "agents", readable: ["agents"] };
-  const policiesAt = (path: string) => ({ shared: { model: { path } } });
   writeFileSync(
     join(run, "recipe.yaml"),
     JSON.stringify({ policies: policiesAt("models/mine"), environment: own }),

@@ -99,13 +99,14 @@ function chance(changes: Partial<EvaluationSetting> = {}): EvaluationSetting {
   return setting({ engine: scriptedEngine(policy.tokenizer, text), tasks: 12, concurrency: 1, ...changes });
 }
 
+const isSolved = ({ ends }: Episode) => ends[0]?.outcome.success === true;
+
 test("several samples of a task share one estimate of pass@k, and the interval counts tasks", async () => {
   const { scores, episodes } = await evaluatePolicies(chance({ samples: 4, passAt: [1, 4] }));
   expect(episodes).toHaveLength(48);
   expect(new Set(episodes.map(({ id }) => id)).size).toBe(48);
   expect([scores.tasks, scores.samples]).toEqual([12, 4]);
   const tasks = Map.groupBy(episodes, ({ task }) => JSON.stringify(task));
-  const isSolved = ({ ends }: Episode) => ends[0]?.outcome.success === true;
   const solved = [...tasks.values()].map((samples) => samples.filter(isSolved).length);
   expect(solved.some((count) => count > 0 && count < 4)).toBe(true);
   const total = solved.reduce((all, count) => all + count);

@@ -50,6 +50,15 @@ async function replayed(
   return replayEpisode(setting, await played(environment === lucky ? lucky : numbers));
 }
 
+const unpaid: Step = async (...given) => {
+  const result = await numbers.step(...given);
+  return { ...result, rewards: { ...result.rewards, second: null } };
+};
+
+const ending: Step = async (...given) => ({ ...(await numbers.step(...given)), done: true });
+
+type Step = Environment["step"];
+
 describe("a replay", () => {
   it("finds no difference if nothing has changed, random rewards included", async () => {
     expect(await replayed(numbers)).toEqual([]);
@@ -61,12 +70,6 @@ describe("a replay", () => {
     expect(new Set(found.map(({ what }) => what))).toEqual(new Set(["reward"]));
   });
 
-  type Step = Environment["step"];
-  const unpaid: Step = async (...given) => {
-    const result = await numbers.step(...given);
-    return { ...result, rewards: { ...result.rewards, second: null } };
-  };
-  const ending: Step = async (...given) => ({ ...(await numbers.step(...given)), done: true });
   const changed: readonly (readonly [string, Partial<Environment>, Partial<Difference>])[] = [
     ["a start", { start: () => ({ said: [], turns: 7 }) }, { node: "", what: "state" }],
     ["a rendering", { render: () => "nothing" }, { node: "", what: "rendering", now: "nothing" }],
@@ -186,7 +189,10 @@ describe("rescore", () => {
   });
 
   it("reports an alternative with several continuations to an algorithm that takes one for its value", async () => {
-    const tree = alternatives(0, Array(2).fill([0, 1]));
+    const tree = alternatives(
+      0,
+      [1, 2].map(() => [0, 1]),
+    );
     await expect(rescore([tree], { algorithm: algorithmFrom("c3") })).rejects.toMatchObject({
       code: "unsupported",
       message: expect.stringMatching(/several actions in the state 1 of an alternative; .* continued=tree$/),

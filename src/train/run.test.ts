@@ -9,7 +9,7 @@ import type { RecipeInput } from "../recipes/schema.ts";
 import type { Evaluation } from "../runs/records.ts";
 import type { Resolved } from "./state.ts";
 import { supervisedRecipe } from "../recipes/supervised.ts";
-import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { hashEngineFor, trainings, type Trained } from "./testing/trainings.ts";
 
 const consistent = { isConsistent: true };
@@ -213,8 +213,9 @@ test("the checkpoint of the best evaluation stays, also if the run is stopped af
   expect(parts.at(-1)?.weights).toEqual(weights);
 });
 
+const limitedTo = (rollout: RecipeInput["rollout"]) => tinyRecipe({ checkpoint, rollout });
+
 test("limits on playing episodes change no result, and may change when a run is resumed", async () => {
-  const limitedTo = (rollout: RecipeInput["rollout"]) => tinyRecipe({ checkpoint, rollout });
   await stopped(
     "limited",
     limitedTo({ concurrency: 1 }),
@@ -309,10 +310,12 @@ test("warns of an engine's tokenizer that could not be compared", async () => {
 });
 
 test("an engine failure leaves a run that can be resumed", async () => {
-  const onCall = (verb: string) => {
-    if (verb === "save") throw new TroupeError("no_memory", "no memory");
-  };
-  const engine = hashEngineFor(tiny, { ...consistent, onCall });
+  const engine = hashEngineFor(tiny, {
+    ...consistent,
+    onCall(verb) {
+      if (verb === "save") throw new TroupeError("no_memory", "no memory");
+    },
+  });
   await expect(trained("failed", tiny, { engine })).rejects.toMatchObject({ code: "no_memory" });
   expect((await trained("failed", tiny)).status).toBe("finished");
   expect(await recordsOf("failed")).toEqual(await recordsOf("whole"));

@@ -187,22 +187,24 @@ const limited = (above: number): RecipeInput["watch"] => ({
 test("a stop stays in the records when the run is resumed without limits, and is there once with them", async () => {
   const stopping = tinyRecipe({ watch: limited(1) });
   await expect(trained("run", stopping)).rejects.toMatchObject({ code: "watch" });
-  const stopped = await readWatch(at("run"));
-  expect(stopped.map(({ step, measure, action }) => [step, measure, action])).toEqual([
+  const before = await readWatch(at("run"));
+  expect(before.map(({ step, measure, action }) => [step, measure, action])).toEqual([
     [5, "entropy", "warn"],
     [5, "entropy", "warn"],
     [5, "length", "stop"],
   ]);
   await expect(trained("run", stopping)).rejects.toMatchObject({ code: "watch" });
-  expect(await readWatch(at("run"))).toEqual(stopped);
+  expect(await readWatch(at("run"))).toEqual(before);
   await fs.cp(at("run"), at("wider"), { recursive: true });
 
   for (const [name, watch] of [["run", "off"] as const, ["wider", limited(999)] as const]) {
     expect((await trained(name, tinyRecipe({ watch }))).status).toBe("finished");
-    expect(await readWatch(at(name))).toEqual(stopped);
-    expect((await readResult(at(name))).watch).toEqual(stopped);
+    expect(await readWatch(at(name))).toEqual(before);
+    expect((await readResult(at(name))).watch).toEqual(before);
   }
 });
+
+const withoutInfluence = (key: string, value: unknown) => (key.startsWith("influence") ? undefined : value);
 
 test("a warning is given when a limit is crossed, not while it stays crossed; it and measuring influence change nothing", async () => {
   const free = await trained("free", tinyRecipe());
@@ -223,6 +225,5 @@ test("a warning is given when a limit is crossed, not while it stays crossed; it
   const [before, after] = [await readMetrics(at("free")), await readMetrics(at("probed"))];
   const influence = after.map(({ rollout }) => rollout?.roles["scout"]?.influence);
   expect(influence.map((one) => one !== undefined)).toEqual([false, false, false, true, false, true, false]);
-  const withoutInfluence = (key: string, value: unknown) => (key.startsWith("influence") ? undefined : value);
   expect(JSON.parse(JSON.stringify(after, withoutInfluence))).toEqual(before);
 });

@@ -129,6 +129,9 @@ async function weightsOf(run: string, changes: Partial<RecipeInput> | undefined)
   );
 }
 
+const policiesOf = async (run: string) =>
+  (await play(tinyRecipe(recipes[run]), await ownWeights(run))).policies;
+
 describe("a run's team, reopened", () => {
   test.each(Object.keys(recipes))("%s: plays exactly as at the end of the run", async (run) => {
     const after = results.get(run)?.table.find(({ team, moment }) => team === "team" && moment === "after");
@@ -137,8 +140,6 @@ describe("a run's team, reopened", () => {
   });
 
   test("weights that roles share are loaded once", async () => {
-    const policiesOf = async (run: string) =>
-      (await play(tinyRecipe(recipes[run]), await ownWeights(run))).policies;
     expect(await policiesOf("shared")).toEqual(["shared:shared"]);
     expect(await policiesOf("whole")).toHaveLength(2);
   });

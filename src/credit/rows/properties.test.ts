@@ -38,9 +38,11 @@ const rewardLists = fc.array(
 /** Standardising divides by at least 1e-6, which can turn rounding errors of 1e-16 into 1e-10. */
 const rounding = 1e-8;
 
-function expectEqual(one: readonly number[] = [], other: readonly number[] = []): void {
-  expect(distance(one, other)).toBeLessThan(rounding);
-}
+const isEqual = (one: readonly number[] = [], other: readonly number[] = []): boolean =>
+  distance(one, other) < rounding;
+
+const signs = (values: readonly number[]) =>
+  values.flatMap((one) => values.map((other) => Math.sign(one - other)));
 
 describe.each(meanBaselined)("%s compares with the rest of the group:", (name) => {
   it("advantages sum to zero, and are ordered as the rewards", () => {
@@ -48,8 +50,6 @@ describe.each(meanBaselined)("%s compares with the rest of the group:", (name) =
       fc.property(rewardLists, (rewards) => {
         const given = creditOf(name, rewards);
         expect(given.reduce((total, value) => total + value, 0)).toBeCloseTo(0, 8);
-        const signs = (values: readonly number[]) =>
-          values.flatMap((one) => values.map((other) => Math.sign(one - other)));
         expect(signs(given)).toEqual(signs(rewards));
       }),
     );
@@ -59,7 +59,7 @@ describe.each(meanBaselined)("%s compares with the rest of the group:", (name) =
     fc.assert(
       fc.property(rewardLists, fc.integer({ min: -3, max: 3 }), (rewards, shift) => {
         const shifted = rewards.map((reward) => reward + shift);
-        expectEqual(creditOf(name, shifted), creditOf(name, rewards));
+        expect(isEqual(creditOf(name, shifted), creditOf(name, rewards))).toBe(true);
       }),
     );
   });
@@ -69,7 +69,7 @@ describe.each(meanBaselined)("%s compares with the rest of the group:", (name) =
       fc.property(rewardLists, fc.nat(), (rewards, by) => {
         const at = by % rewards.length;
         const rotate = <T>(items: readonly T[]): T[] => [...items.slice(at), ...items.slice(0, at)];
-        expectEqual(creditOf(name, rotate(rewards)), rotate(creditOf(name, rewards)));
+        expect(isEqual(creditOf(name, rotate(rewards)), rotate(creditOf(name, rewards)))).toBe(true);
       }),
     );
   });
@@ -136,7 +136,7 @@ describe("rows in terms of each other", () => {
       (given) => [creditOf("reinforce", given, { baseline: "batch" }), creditOf("magrpo", given)],
     ],
   ])("%s", (_, both) => {
-    fc.assert(fc.property(rewardLists, (rewards) => expectEqual(...both(rewards))));
+    fc.assert(fc.property(rewardLists, (rewards) => expect(isEqual(...both(rewards))).toBe(true)));
   });
 
   it("MAReMax reinforces nothing, and does not change the best", () => {
@@ -161,7 +161,7 @@ describe("a policy's batch is whitened", () => {
         expect(given.reduce((total, value) => total + value, 0)).toBeCloseTo(0, 8);
         expect(squares / given.length).toBeCloseTo(1, 8);
         const other = rewards.map((reward) => 3 + scale * reward);
-        expectEqual(creditOf("reinforce-plus-plus", other, options), given);
+        expect(isEqual(creditOf("reinforce-plus-plus", other, options), given)).toBe(true);
       }),
     );
   });

@@ -127,7 +127,7 @@ describe("an environment in a module", () => {
 describe("a mistake in a module is one message", () => {
   const named = `export const coins = ${definition}`;
   const odd = '() => { throw new Error("count is odd"); }';
-  const given = (parse: string) => coins.replace("(given) => given", parse);
+  const given = (parsing: string) => coins.replace("(given) => given", parsing);
   const nameless = `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`;
   const incomplete = coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0");
   const failing = coins.replace(`(${environment})`, "{\n  return missing.length; }");

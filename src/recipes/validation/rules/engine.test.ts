@@ -27,6 +27,15 @@ const twoRoles: RecipeInput["team"] = {
   turns: 1,
 };
 
+const modules = (policy: string) =>
+  `policies.${policy}.adapter.targetModules: .* set it to \\[q_proj, k_proj\\]`;
+
+/** With `policies` on a second server. */
+const apart = (...policies: string[]): Partial<RecipeInput> => {
+  const servers = Object.fromEntries(policies.map((policy) => [policy, "http://two:8000"]));
+  return { engine: { type: "tinker", url: "http://one:8000", profile: "skyrl-fsdp", servers } };
+};
+
 describe("the limits of a server", () => {
   const base: RecipeInput = {
     ...alone,
@@ -47,15 +56,8 @@ describe("the limits of a server", () => {
     return shown(engineLimits({ recipe, algorithm, configuredEngine } as unknown as Subject));
   }
 
-  const modules = (policy: string) =>
-    `policies.${policy}.adapter.targetModules: .* set it to \\[q_proj, k_proj\\]`;
   const taught: Partial<RecipeInput> = {
     warmStart: { steps: 1, demonstrationsPerStep: 1, learningRate: 0.001, teach: "bases" },
-  };
-  /** With `policies` on a second server. */
-  const apart = (...policies: string[]): Partial<RecipeInput> => {
-    const servers = Object.fromEntries(policies.map((policy) => [policy, "http://two:8000"]));
-    return { engine: { type: "tinker", url: "http://one:8000", profile: "skyrl-fsdp", servers } };
   };
 
   it.each<[EngineLimits, Partial<RecipeInput>, string[]]>([
@@ -87,10 +89,11 @@ describe("the limits of a server", () => {
   });
 });
 
+const tinker = (profile: string) =>
+  configureEngine("tinker", engineKinds.tinker, { profile, servers: {} } as never);
+
 describe("`maxLag`", () => {
   const algorithm = algorithmFrom("at-grpo");
-  const tinker = (profile: string) =>
-    configureEngine("tinker", engineKinds.tinker, { profile, servers: {} } as never);
 
   function problemsOf(maxLag: number | undefined, own: Partial<Subject> = {}): readonly string[] {
     const configuredEngine = configureEngine("local", engineKinds.local, {});
@@ -117,58 +120,56 @@ describe("`maxLag`", () => {
   });
 });
 
-describe("what the kinds of servers have", () => {
-  interface Case {
-    readonly has: string;
-    readonly own: Partial<RecipeInput>;
-    readonly algorithm?: string;
-  }
+interface Case {
+  readonly has: string;
+  readonly own: Partial<RecipeInput>;
+  readonly algorithm?: string;
+}
 
-  /** Of SkyRL's trainers; the others take these values too, but for a fixed norm. */
-  const trainers = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01 };
-  const all = "troupe hosted open-rl skyrl-jax skyrl-fsdp";
+/** Of SkyRL's trainers; the others take these values too, but for a fixed norm. */
+const trainers = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01 };
+const all = "troupe hosted open-rl skyrl-jax skyrl-fsdp";
 
-  const clip = (clipNorm: number): Partial<RecipeInput> => ({ train: { ...train, ...trainers, clipNorm } });
-  const two = (rank: number): Partial<RecipeInput> => ({
-    ...clip(1),
-    team: twoRoles,
-    policies: { one: { model, adapter }, two: { model, adapter: { ...adapter, rank } } },
-  });
+const clip = (clipNorm: number): Partial<RecipeInput> => ({ train: { ...train, ...trainers, clipNorm } });
+const two = (rank: number): Partial<RecipeInput> => ({
+  ...clip(1),
+  team: twoRoles,
+  policies: { one: { model, adapter }, two: { model, adapter: { ...adapter, rank } } },
+});
 
-  const cases: Readonly<Record<string, Case>> = {
-    "an adapter, a norm of 0": { has: "troupe hosted open-rl skyrl-jax", own: clip(0) },
-    "an adapter, a norm of 1": { has: "troupe hosted skyrl-fsdp", own: clip(1) },
-    "a whole model": { has: "troupe skyrl-fsdp", own: { ...clip(1), policies: { one: { model } } } },
-    "two adapters of one rank": { has: "troupe hosted", own: two(8) },
-    "two adapters of two ranks": { has: "troupe hosted", own: two(4) },
-    "another beta": {
-      has: "troupe hosted",
-      own: { train: { ...train, ...trainers, clipNorm: 1, beta2: 0.9 } },
-    },
-    "an alpha of twice the rank": {
-      has: "troupe",
-      own: { ...clip(1), policies: { one: { model, adapter: { rank: 8, alpha: 16 } } } },
-    },
-    "a critic": { has: "troupe", own: clip(1), algorithm: "ppo" },
-    "a ratio per sequence": { has: "troupe hosted skyrl-fsdp", own: clip(1), algorithm: "gspo" },
-  };
+const cases: Readonly<Record<string, Case>> = {
+  "an adapter, a norm of 0": { has: "troupe hosted open-rl skyrl-jax", own: clip(0) },
+  "an adapter, a norm of 1": { has: "troupe hosted skyrl-fsdp", own: clip(1) },
+  "a whole model": { has: "troupe skyrl-fsdp", own: { ...clip(1), policies: { one: { model } } } },
+  "two adapters of one rank": { has: "troupe hosted", own: two(8) },
+  "two adapters of two ranks": { has: "troupe hosted", own: two(4) },
+  "another beta": {
+    has: "troupe hosted",
+    own: { train: { ...train, ...trainers, clipNorm: 1, beta2: 0.9 } },
+  },
+  "an alpha of twice the rank": {
+    has: "troupe",
+    own: { ...clip(1), policies: { one: { model, adapter: { rank: 8, alpha: 16 } } } },
+  },
+  "a critic": { has: "troupe", own: clip(1), algorithm: "ppo" },
+  "a ratio per sequence": { has: "troupe hosted skyrl-fsdp", own: clip(1), algorithm: "gspo" },
+};
 
-  function problems(profile: string, own: Partial<RecipeInput>, name: string) {
-    const engine = { type: "tinker" as const, url: "http://one:8000", profile: profile as "troupe" };
-    const recipe = recipeSchema.parse({ ...alone, algorithm: { name: "grpo" }, ...own, engine });
-    const configuredEngine = configureEngine("tinker", engineKinds.tinker, recipe.engine);
-    const subject = { recipe, algorithm: algorithmFrom(name, {}), configuredEngine } as unknown as Subject;
-    return [...engineSupport(subject), ...engineLimits(subject), ...lossSupport(subject)];
-  }
+function problems(profile: string, own: Partial<RecipeInput>, name: string) {
+  const engine = { type: "tinker" as const, url: "http://one:8000", profile: profile as "troupe" };
+  const recipe = recipeSchema.parse({ ...alone, algorithm: { name: "grpo" }, ...own, engine });
+  const configuredEngine = configureEngine("tinker", engineKinds.tinker, recipe.engine);
+  const subject = { recipe, algorithm: algorithmFrom(name, {}), configuredEngine } as unknown as Subject;
+  return [...engineSupport(subject), ...engineLimits(subject), ...lossSupport(subject)];
+}
 
-  it.each(Object.entries(cases))("%s", (_, { has, own, algorithm = "grpo" }) => {
-    const found = all.split(" ").map((profile) => ({ profile, found: problems(profile, own, algorithm) }));
-    const lacking = found.filter((each) => each.found.length > 0);
-    expect(all.split(" ").filter((one) => lacking.every(({ profile }) => profile !== one))).toEqual(
-      has.split(" "),
-    );
-    for (const { fix } of lacking.flatMap((each) => each.found)) expect(fix).not.toBe("");
-  });
+it.each(Object.entries(cases))("%s", (_, { has, own, algorithm = "grpo" }) => {
+  const found = all.split(" ").map((profile) => ({ profile, found: problems(profile, own, algorithm) }));
+  const lacking = found.filter((each) => each.found.length > 0);
+  expect(all.split(" ").filter((one) => lacking.every(({ profile }) => profile !== one))).toEqual(
+    has.split(" "),
+  );
+  for (const { fix } of lacking.flatMap((each) => each.found)) expect(fix).not.toBe("");
 });
 
 describe("a loss that the engine does not have", () => {

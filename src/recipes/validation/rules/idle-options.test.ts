@@ -105,7 +105,9 @@ describe("optionProblems", () => {
     expect(found[0]).toMatch(new RegExp(`^algorithm\\.${option}: `));
     expect(found[0]).toMatch(says);
     const isPlace = "team" in works || "train" in works;
-    expect(idle(row, isPlace ? given : { ...given, ...works }, isPlace ? works : place)).toEqual([]);
+    expect(idle(row, isPlace ? given : { ...given, ...works }, isPlace ? (works as Place) : place)).toEqual(
+      [],
+    );
   });
 
   it("covers every option of every row", () => {
