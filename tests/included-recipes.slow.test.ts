@@ -237,7 +237,7 @@ const runs: Readonly<Record<string, boolean>> = {
 };
 const names = Object.keys(shippedRecipes()).filter((name) => (name.split("/")[0] ?? "") in runs);
 
-describe("the recipes for models that must be downloaded", () => {
+describe("the recipes for models that must be downloaded", { timeout: 600_000 }, () => {
   it.each(Object.keys(runs))("of %s are there", (parent) => {
     expect(names.filter((name) => name.startsWith(`${parent}/`)).length).toBeGreaterThan(2);
   });
