@@ -12,13 +12,13 @@ import { judgeBy, silent, talk } from "./testing/talk.ts";
 /** Notes node and action of each question, call by call. */
 function listening(verdict: (asked: Occurrence) => Verdict): Judge & { readonly calls: string[][] } {
   const calls: string[][] = [];
-  const { judge, ...rest } = judgeBy(verdict);
+  const plain = judgeBy(verdict);
   return {
-    ...rest,
+    ...plain,
     calls,
     judge: (episode, asked) => {
       calls.push(asked.map(({ node, action }) => `${node.id} ${action.role}`));
-      return judge(episode, asked);
+      return plain.judge(episode, asked);
     },
   };
 }

@@ -9,6 +9,7 @@ import { sum } from "../statistics.ts";
 import type { Episode } from "./episode.ts";
 import { growEpisode } from "./grow.ts";
 import { newEpisode, readEpisodes, type EpisodeSelection, type StoredEpisode } from "./stored.ts";
+import { collected } from "./testing/collected.ts";
 import { numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
 import { scriptedEngine } from "./testing/scripted-engine.ts";
 
@@ -35,7 +36,7 @@ async function keep(...episodes: readonly ReturnType<typeof newEpisode>[]): Prom
 }
 
 const read = (selection: EpisodeSelection = {}): Promise<StoredEpisode[]> =>
-  Array.fromAsync(readEpisodes(layout.directory, selection));
+  collected(readEpisodes(layout.directory, selection));
 
 const ids = async (selection: EpisodeSelection) => (await read(selection)).map(({ episode }) => episode.id);
 

@@ -6,6 +6,7 @@ import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { temporaryFolder } from "../models/test-model.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { readEpisodes } from "../rollout/stored.ts";
+import { collected } from "../rollout/testing/collected.ts";
 import { readMetrics } from "../runs/read.ts";
 import { readSamples, recording, saveSamples, type Samples } from "./prefetch.ts";
 import type { Resolved } from "./state.ts";
@@ -34,7 +35,7 @@ beforeAll(async () => {
 });
 
 async function versionsOf(name: string): Promise<readonly (readonly number[])[]> {
-  const training = await Array.fromAsync(readEpisodes(at(name), { from: "training" }));
+  const training = await collected(readEpisodes(at(name), { from: "training" }));
   const byStep = Map.groupBy(training, ({ entry }) => entry.step);
   return [...byStep.values()].map((own) => [
     ...new Set(own.flatMap(({ episode }) => episode.actions.map((one) => one.policyVersion ?? -1))),

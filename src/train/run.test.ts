@@ -2,6 +2,7 @@ import fs from "node:fs/promises";
 import { beforeAll, expect, test } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { readEpisodes } from "../rollout/stored.ts";
+import { collected } from "../rollout/testing/collected.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { readEpisodeIndex } from "../runs/read-episodes.ts";
 import { readData, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
@@ -144,7 +145,7 @@ test("a finished run is shown again, not repeated", async () => {
 });
 
 test("recorded episodes hold exact tokens, both rewards and the credit of every action, kept or not", async () => {
-  const stored = await Array.fromAsync(readEpisodes(at("whole"), { step: 4, from: "training" }));
+  const stored = await collected(readEpisodes(at("whole"), { step: 4, from: "training" }));
   expect(stored.map(({ episode }) => episode.id)).toEqual(["train/1/0", "train/1/1", "train/1/2"]);
   const nodes = stored.flatMap(({ episode }) => episode.nodes);
   expect(new Set(nodes.map(({ kept }) => kept))).toEqual(new Set([true, false]));

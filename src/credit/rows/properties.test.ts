@@ -136,7 +136,11 @@ describe("rows in terms of each other", () => {
       (given) => [creditOf("reinforce", given, { baseline: "batch" }), creditOf("magrpo", given)],
     ],
   ])("%s", (_, both) => {
-    fc.assert(fc.property(rewardLists, (rewards) => expect(isEqual(...both(rewards))).toBe(true)));
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        expect(isEqual(...both(rewards))).toBe(true);
+      }),
+    );
   });
 
   it("MAReMax reinforces nothing, and does not change the best", () => {

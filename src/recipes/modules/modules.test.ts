@@ -183,7 +183,8 @@ describe("a mistake in a module is one message", () => {
       [/the package does not export ours\/b/, packaged("a.js"), "module: ours/b"],
     ];
 
-  it.each(cases)("%s", async (message, files, more = "module: ./coins.ts") => {
+  const whole = cases.map(([says, files, more = "module: ./coins.ts"]) => [says, files, more] as const);
+  it.each(whole)("%s", async (message, files, more) => {
     for (const [name, text] of Object.entries(files)) write(name, text);
     const said = await rejection(recipe(more));
     expect(said).toMatch(message);

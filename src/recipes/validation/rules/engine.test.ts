@@ -89,8 +89,7 @@ describe("the limits of a server", () => {
   });
 });
 
-const tinker = (profile: string) =>
-  configureEngine("tinker", engineKinds.tinker, { profile, servers: {} } as never);
+const tinker = (profile: string) => configureEngine("tinker", engineKinds.tinker, { profile, servers: {} });
 
 describe("`maxLag`", () => {
   const algorithm = algorithmFrom("at-grpo");
