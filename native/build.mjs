@@ -217,17 +217,19 @@ function headersFor(folder) {
   return hash(...visible.flatMap((path) => filesOf(path, ".h")).map((file) => readFileSync(file)));
 }
 
+const nameOf = (source) => source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
+
+const rank = ({ name }) => (name === "native_engine" ? 0 : name.includes("_isa_") ? 1 : 2);
+
 /** The units, the slowest first, so that no processor is left with one at the end. */
 function unitsFor(sources) {
   const isAlone = (source) =>
     basename(source).startsWith("isa_") || !together.includes(basename(dirname(source)));
-  const nameOf = (source) => source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
   const units = together.map((folder) => ({
     name: `native_${folder}`,
     files: sources.filter((source) => !isAlone(source) && basename(dirname(source)) === folder),
   }));
   for (const source of sources.filter(isAlone)) units.push({ name: nameOf(source), files: [source] });
-  const rank = ({ name }) => (name === "native_engine" ? 0 : name.includes("_isa_") ? 1 : 2);
   // oxlint-disable-next-line unicorn/no-array-sort -- toSorted is not in Node 18
   return units.filter(({ files }) => files.length > 0).sort((one, other) => rank(one) - rank(other));
 }

@@ -486,7 +486,11 @@ engine: { threads: 1 }
   const nothing = "so nothing is trained; move a role from `hosted`";
   const noKey = "The critic wise needs a key in NO_SUCH_KEY: set it, or move critic from team.hosted";
   it.each<[string, () => string, string]>([
-    ["with every role, learns nothing", () => recipe("{}", both()).replace(/^policies.*/m, "policies: {}"), nothing],
+    [
+      "with every role, learns nothing",
+      () => recipe("{}", both()).replace(/^policies.*/m, "policies: {}"),
+      nothing,
+    ],
     [
       "with a role twice",
       () => recipe(writer, critic().replace("critic:", "writer:")),

@@ -73,7 +73,7 @@ const git = (...args: string[]): string[] =>
   execFileSync("git", ["-C", checkout, ...args], { encoding: "utf8", maxBuffer: 2 ** 28 })
     .split("\0")
     .filter(Boolean);
-const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard").filter((file) =>
+const checkoutFiles = git("ls-files", "-z", "--cached", "--others", "--exclude-standard").filter((file) =>
   existsSync(path.join(checkout, file)),
 );
 const faults = sample();
@@ -99,7 +99,7 @@ function nameOf(fault: Numbered): string {
 function sample(): Numbered[] {
   const each = Math.ceil(Number(values.sample) / areas.length);
   const chosen = areas.flatMap((area) => {
-    const sources = files.filter(
+    const sources = checkoutFiles.filter(
       (file) =>
         file.startsWith(`${area}/`) &&
         /(?<!\.d|\.test)\.ts$/u.test(file) &&
@@ -115,7 +115,7 @@ function sample(): Numbered[] {
 function tree(index: number): string {
   const copy = path.join(folder, `tree-${index}`);
   rmSync(copy, { recursive: true, force: true });
-  for (const file of files) cpSync(path.join(checkout, file), path.join(copy, file));
+  for (const file of checkoutFiles) cpSync(path.join(checkout, file), path.join(copy, file));
   cpSync(path.join(checkout, "native", "build"), path.join(copy, "native", "build"), { recursive: true });
   symlinkSync(path.join(checkout, "node_modules"), path.join(copy, "node_modules"));
   for (const file of new Set(faults.map((fault) => fault.file))) {

@@ -22,8 +22,9 @@ const placeOf = (file: string): number => slowSuites.findIndex((suite) => file.e
 export class ByWorth extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const slow = sorted.filter(({ moduleId }) => isSlow(moduleId));
-    slow.sort((a, b) => placeOf(a.moduleId) - placeOf(b.moduleId));
+    const slow = sorted
+      .filter(({ moduleId }) => isSlow(moduleId))
+      .toSorted((a, b) => placeOf(a.moduleId) - placeOf(b.moduleId));
     return [...sorted.filter(({ moduleId }) => !isSlow(moduleId)), ...slow];
   }
 }

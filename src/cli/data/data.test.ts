@@ -73,6 +73,7 @@ describe("download", () => {
       if (request.origin !== "storage") return false;
       response.writeHead(200, { "content-length": large.length });
       response.write(large.subarray(0, half));
+      return true;
     });
     const interruptAfter = untilDownloaded(cache, half);
     const interrupted = await data("download coophumaneval", { interruptAfter }, troupe);

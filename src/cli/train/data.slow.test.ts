@@ -80,6 +80,7 @@ it("Ctrl-C during the download says that it resumes, and it does, with a line of
     if (request.origin !== "storage") return false;
     response.writeHead(200, { "content-length": contents.length });
     response.write(contents.subarray(0, half));
+    return true;
   });
   const interrupted = await train([], { interruptAfter: untilDownloaded(cache, half) }, troupe);
   expect(interrupted).toMatchObject({

@@ -224,6 +224,7 @@ describe("a server that lies", () => {
     hub.faults.push((request, response) => {
       if (!request.path.includes("/tree/")) return false;
       response.end(JSON.stringify(tree));
+      return true;
     });
     await expect(download()).rejects.toMatchObject({ code: "bad_data" });
   });
@@ -237,6 +238,7 @@ describe("a server that lies", () => {
     hub.faults.push((request, response) => {
       if (!request.path.includes("/tree/")) return false;
       response.writeHead(200, { link: `<${hub.url}${request.path}>; rel="next"` }).end("[]");
+      return true;
     });
     await expect(download()).rejects.toThrow(/has no last page/);
     hub.faults.length = 0;

@@ -76,7 +76,7 @@ test("exists once for several policies, a reference, a critic and a copy", async
     () => engine.createPolicy({ name: "continued", model: join(folder, "saved") }),
     () => engine.copy("a"),
   ];
-  for (const other of others) expect(await bytesOf(other)).toBeLessThan(8 * trainableParameters);
+  for (const one of others) expect(await bytesOf(one)).toBeLessThan(8 * trainableParameters);
 });
 
 async function logprobsOn(engine: LocalEngine, model: string, name: string): Promise<Float32Array[]> {
