@@ -66,14 +66,18 @@ class Rest {
   void account(Nanoseconds at, Nanoseconds lost, Nanoseconds saved) {
     loss_ = std::max<Nanoseconds>(0, loss_ + lost - saved);
     if (loss_ < millisecond) return;
-    // So long that trying again costs a small share. A computer that was suspended does not rest for hours.
-    until_.store(at + 8 * std::min(loss_, 20 * millisecond), std::memory_order_relaxed);
+    // First as long as what was lost, which may have been bad luck; longer each time that helpers cost too much again
+    // soon. A computer that was suspended does not rest for hours.
+    times_ = at < until_.load(std::memory_order_relaxed) + length_ ? std::min(2 * times_, 16) : 1;
+    length_ = times_ * std::min(loss_, 10 * millisecond);
+    until_.store(at + length_, std::memory_order_relaxed);
     loss_ = 0;
   }
 
  private:
   std::atomic<Nanoseconds> until_{0};
-  Nanoseconds loss_ = 0;
+  Nanoseconds loss_ = 0, length_ = 0;
+  int times_ = 1;
 };
 
 }  // namespace
