@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "./models/test-model.ts";
+import { temporaryFolder } from "./test-end.ts";
 import { ifPresent, isPresent, isPresentSync, isUnreadable, namesIn } from "./present.ts";
 
 const place = temporaryFolder();

@@ -1,15 +1,41 @@
 // Every kernel set that this processor supports, compared with references in double precision. Prints one line per set
 // and per failed check; exits 1 if any failed. With an argument: that set only.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "kernels_check.h"
 
 namespace troupe::test {
 namespace {
+
+// Parts of loops on a machine that is busy, where helpers come too late to some of them.
+void check_busy_pool(Report& report, int threads) {
+  std::atomic<bool> busy{true};
+  std::vector<std::thread> others;
+  for (unsigned i = 0; i < 2 * std::max(1u, std::thread::hardware_concurrency()); ++i)
+    others.emplace_back([&] { while (busy.load()) continue; });
+  ThreadPool pool(threads);
+  bool same = true;
+  for (int round = 0; round < 2000; ++round) {
+    const int n = threads + round % 7;
+    std::vector<std::atomic<int>> owner(n), calls(threads);
+    pool.parallel(n, 1, [&](int begin, int end, int part) {
+      ++calls[part];
+      for (int i = begin; i < end; ++i) owner[i] += 1 + part;
+    });
+    for (auto& count : calls) same = same && count == 1;
+    for (int part = 0; part < threads; ++part)
+      for (int i = n * part / threads; i < n * (part + 1) / threads; ++i) same = same && owner[i] == 1 + part;
+  }
+  busy.store(false);
+  for (auto& other : others) other.join();
+  report.check(same, "the pool runs each part once, with the same indices, whoever is late");
+}
 
 void check_pool(Report& report) {
   for (int threads : {1, 2, 3, 7}) {
@@ -39,6 +65,7 @@ void check_pool(Report& report) {
       pool.parallel(threads, 1, [&](int begin, int end, int) { total += end - begin; });
     }
     report.check(total == 200 * threads, "the pool works after a failure and after sleep");
+    check_busy_pool(report, threads);
   }
 }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it, test } from "vitest";
-import { temporaryFolder } from "../models/test-model.ts";
+import { temporaryFolder } from "../test-end.ts";
 import { makeDirectory, syncPath, writeDirectoryDurably, writeFileDurably, writing } from "./durable.ts";
 import { makeScratch, writeBeside } from "./scratch.ts";
 

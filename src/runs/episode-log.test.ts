@@ -3,7 +3,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { temporaryFolder } from "../models/test-model.ts";
+import { temporaryFolder } from "../test-end.ts";
 import { EpisodeLog, type NewEpisode } from "./episode-log.ts";
 import { layoutOf, type RunLayout } from "./layout.ts";
 import { readEpisodeIndex, readEpisodeRecords } from "./read-episodes.ts";

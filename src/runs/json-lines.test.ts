@@ -6,7 +6,7 @@ import path from "node:path";
 import { appendFileSync, readFileSync, writeFileSync, existsSync } from "node:fs";
 import * as fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
-import { temporaryFolder } from "../models/test-model.ts";
+import { temporaryFolder } from "../test-end.ts";
 import { appendLine, cutLines, readLines } from "./json-lines.ts";
 import { unrecordedCalls } from "../calls/recorded.ts";
 import { openRecordedCalls } from "./recorded-calls.ts";

@@ -4,7 +4,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../models/test-model.ts";
+import { temporaryFolder } from "../test-end.ts";
 import { acquireLock, isLocked, namespace, startTime } from "./lock.ts";
 
 let directory = "";

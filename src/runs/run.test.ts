@@ -1,7 +1,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { temporaryFolder } from "../models/test-model.ts";
+import { temporaryFolder } from "../test-end.ts";
 import { checkpointOf, checkpointSteps, readCheckpoint } from "./checkpoints.ts";
 import type { NewEpisode } from "./episode-log.ts";
 import { layoutOf } from "./layout.ts";

@@ -30,7 +30,7 @@ export function listLines(recipes: readonly Listed[], width: number): string[] {
     "",
     `${command("recipes", "NAME")}           shows a recipe's file, or lists a folder`,
     `${command("train", "NAME", "--dry-run")}   estimate of its cost on this machine`,
-    `${command("train", "NAME")}             trains it; start with plan-path`,
+    `${command("train", "NAME")}             trains it; start with quick-start`,
     "",
     ...wrapped("A recipe's folder may be left out where the rest of its name is unique.", width),
   ];

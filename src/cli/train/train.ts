@@ -18,7 +18,7 @@ import { whenOutputClosed, exitCodes, listenForStop } from "../exit.ts";
 import { printLines, printNote } from "../print.ts";
 import { terminalWidth } from "../table.ts";
 import { dryRun } from "./dry-run/dry-run.ts";
-import { finalLines, ownLines } from "./progress/final.ts";
+import { finalLines, ownLines, showMinutes } from "./progress/final.ts";
 import { makeReporter, type Reporter, type ReportMode } from "./progress/reporter.ts";
 import { chooseRun } from "./run-name.ts";
 
@@ -84,8 +84,10 @@ export async function trainAndReport(
   directory: string,
   options: Reporting,
 ): Promise<TrainOutcome> {
-  const { guide = false } = options;
+  const { guide = false, expected } = options;
   const reporter = makeReporter({ mode: modeOf(options), guide }, process);
+  if (guide && expected?.minutes !== undefined)
+    reporter.note(`${resolved.recipe.name}: about ${showMinutes(expected.minutes)} on two quiet cores`);
   using stopping = listenForStop(reporter.note);
   let isClosed = false;
   using _ = whenOutputClosed(() => {

@@ -105,10 +105,14 @@ function fewTasks(available: number, wanted: Ending["wanted"]): string[] {
 
 function expectedLines(expected: Ending["expected"]): string[] {
   const success = expected?.success === undefined ? [] : [`${showShare(expected.success)} after training`];
-  const time = expected?.minutes === undefined ? [] : [`${expected.minutes} minutes on two cores`];
+  const time = expected?.minutes === undefined ? [] : [`${showMinutes(expected.minutes)} on two cores`];
   const facts = [...success, ...time];
   if (expected === undefined) return [];
   return [`expected of this recipe: ${facts.length === 0 ? "not measured" : facts.join(", ")}`];
+}
+
+export function showMinutes(minutes: number): string {
+  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
 }
 
 function costLines(
@@ -239,13 +243,18 @@ function evaluationLine({ moment, tasks }: Extract<TrainEvent, { type: "evaluati
   return `Evaluation ${when}: ${showCount(tasks)} held-out tasks, which are never trained on.`;
 }
 
-/** How to go on from the included recipe to one's own. */
+/** How to go on from the included recipe: to a larger board after the first one, to one's own in any case. */
 export function ownLines(recipe: string, width: number): readonly string[] {
+  const larger = [
+    command("train", "plan-path", "--guide"),
+    "10×10 boards, and a team that starts lower",
+  ] as const;
   return [
+    ...(recipe === firstRecipe ? ["the same team, a harder task:", ...commandLines([larger], width)] : []),
     "your own: write mine.yaml with what should differ, such as",
     `    extends: ${recipe}`,
     "    name: mine",
-    "    environment: { size: 6 }",
+    "    environment: { size: 8 }",
     ...commandLines(
       [
         [command("train", "mine.yaml", "--dry-run"), "checks it and estimates time and memory"],
@@ -256,3 +265,6 @@ export function ownLines(recipe: string, width: number): readonly string[] {
     "docs/train-your-own.md: your own pretrained model; docs/writing-an-environment.md: your own game",
   ];
 }
+
+/** What `npm start` trains. */
+const firstRecipe = "quick-start";

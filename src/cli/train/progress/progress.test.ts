@@ -5,7 +5,7 @@ import { schemaVersion } from "../../../runs/records.ts";
 import type { ProcessMemory } from "../../../engines/engine.ts";
 import type { TrainEvent } from "../../../train/events.ts";
 import { visibleLength } from "../../table.ts";
-import { finalLines, resultTable } from "./final.ts";
+import { finalLines, ownLines, resultTable } from "./final.ts";
 import {
   engineChangedLine,
   evaluationLine,
@@ -179,6 +179,12 @@ describe("the end of a run", () => {
     expect(evals("runs/mine", Infinity)).toEqual(["mine --tasks 2000"]);
     expect(evals("other/mine", 164)).toEqual(["mine --tasks 164 --runs other"]);
     expect(evals("runs/mine", 100)).toEqual([]);
+  });
+
+  it("of the first recipe suggests the larger board", () => {
+    const suggested = (recipe: string) =>
+      ownLines(recipe, 120).join("\n").includes("train plan-path --guide");
+    expect([suggested("quick-start"), suggested("plan-path")]).toEqual([true, false]);
   });
 });
 
