@@ -58,6 +58,8 @@ bool lost_processor() {
 #endif
 }
 
+}  // namespace
+
 // When helpers are not worth waking. On a busy machine one may lose its processor in the middle of a short part, and the
 // caller waits a time slice for what takes microseconds. If that costs more than helpers save, they rest for a while.
 class Rest {
@@ -79,8 +81,6 @@ class Rest {
   Nanoseconds loss_ = 0, length_ = 0;
   int times_ = 1;
 };
-
-}  // namespace
 
 struct ThreadPool::State {
   using Body = std::function<void(int, int, int)>;

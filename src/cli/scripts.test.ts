@@ -44,7 +44,7 @@ it("--guide shows one task before and during the warm start, names the stages, a
   expect(code).toBe(0);
   const places = [
     "untrained:\nsample",
-    "after 10 steps of warm start:\nsample",
+    "after 2 steps of warm start:\nsample",
     "Evaluation before",
     "Reinforcement,",
   ];

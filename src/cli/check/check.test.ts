@@ -46,7 +46,7 @@ describe("troupe check", () => {
     expect(document.passed).toBe(true);
     expect(document.checks.map(({ name }) => name)).toContain("the scale is finite and positive");
     expect((await check("grpo")).code).toBe(0);
-    const atOnce = ["thin-ice", "--tasks", "2", "--phases", "[[red, blue]]"];
+    const atOnce = ["thin-ice", "--tasks", "5", "--phases", "[[red, blue]]"];
     expect((await check(...atOnce)).code).toBe(0);
   });
 
