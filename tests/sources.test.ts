@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { slowSuites } from "./support/slow-suites.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = ["src", "bench", "tests"].flatMap((folder) =>
@@ -126,4 +127,9 @@ it("no message spells a command itself, which would miss how the program was cal
         .map((line) => `${file}: ${line.trim()}`),
     );
   expect(found).toEqual([]);
+});
+
+it("every slow suite has its place for a run that has too little time for all", () => {
+  const slow = files.filter((file) => file.endsWith(".slow.test.ts"));
+  expect([...slowSuites].toSorted()).toEqual(slow.toSorted());
 });
