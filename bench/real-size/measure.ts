@@ -64,7 +64,7 @@ function parent(python: string | undefined): void {
     if (python === undefined || !ofPeer.includes(name)) continue;
     const peer = fileURLToPath(new URL("peer.py", import.meta.url));
     const threads = String(availableParallelism());
-    for (const precision of ["bfloat16", "autocast"]) {
+    for (const precision of ["bfloat16", "autocast", "float32"]) {
       const given = [model, JSON.stringify({ prompt, reply, ...works[name] }), threads, precision];
       print({ peer: name, precision, ...run(python, [peer, ...given]) });
     }
