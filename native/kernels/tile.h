@@ -45,6 +45,9 @@ struct Narrow : Float32 {
     // GCC would convert both halves and join them. The form without a mask makes it warn of a variable of its own.
     const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     return reinterpret_cast<Vector>(reinterpret_cast<Bits>(_mm512_maskz_cvtepu16_epi32(0xFFFF, halves)) << 16);
+#elif defined(__AVX2__)
+    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return reinterpret_cast<Vector>(reinterpret_cast<Bits>(_mm256_cvtepu16_epi32(halves)) << 16);
 #else
     typedef uint16_t Halves __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
     return reinterpret_cast<Vector>(__builtin_convertvector(*reinterpret_cast<const Halves*>(p), Bits) << 16);
