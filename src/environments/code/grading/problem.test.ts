@@ -15,7 +15,14 @@ function counting(): { readonly counted: Sandbox; readonly started: () => number
     return sandbox.start(program, signal);
   };
   return {
-    counted: { backend: sandbox.backend, run: sandbox.run.bind(sandbox), start, close: async () => {} },
+    counted: {
+      backend: sandbox.backend,
+      run: sandbox.run.bind(sandbox),
+      start,
+      close: async () => {},
+      // Its kept sessions give way to those of later files in this process.
+      sessionsOf: sandbox,
+    },
     started: () => started,
   };
 }
