@@ -2,6 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
@@ -210,13 +211,14 @@ const call = (city: string): string =>
 const traveller = (prompt: string): string =>
   prompt.includes("rain in Oslo") ? "Oslo is wet." : `${call("Rome")}\n${call("Oslo")}`;
 
-// In the other protocols: clients.test.ts.
+const look = tool({
+  description: "The weather of a city.",
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }) => `${city === "Oslo" ? "rain" : "sun"} in ${city}`,
+});
+
+// In the other protocols: below, and clients.test.ts.
 it("tools of the request are called, whole and as a stream", async () => {
-  const look = tool({
-    description: "The weather of a city.",
-    inputSchema: z.object({ city: z.string() }),
-    execute: ({ city }) => `${city === "Oslo" ? "rain" : "sun"} in ${city}`,
-  });
   const served = await serve({ script: traveller });
   const model = createOpenAI({ baseURL: `${served.server.url}/v1`, apiKey: "x" }).chat("writer");
   const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
@@ -227,6 +229,19 @@ it("tools of the request are called, whole and as a stream", async () => {
   await streamed.consumeStream();
   expect(await streamed.text).toBe("Oslo is wet.");
   expect(served.requests).toHaveLength(4);
+});
+
+it.each([
+  ["responses", (baseURL: string) => createOpenAI({ baseURL, apiKey: "x" }).responses("writer")],
+  ["messages", (baseURL: string) => createAnthropic({ baseURL, apiKey: "x" })("writer")],
+])("earlier calls are in the next prompt, also of %s", async (_, client) => {
+  const served = await serve({ script: traveller });
+  const model = client(`${served.server.url}/v1`);
+  const asked = { model, prompt: "which is wet?", tools: { look }, stopWhen: stepCountIs(4) };
+  expect((await generateText(asked)).text).toBe("Oslo is wet.");
+  const prompts = served.requests.map(({ prompt }) => tokenizer.decode(prompt));
+  const both = [call("Rome"), call("Oslo")];
+  expect(prompts.map((prompt) => both.every((one) => prompt.includes(one)))).toEqual([false, true]);
 });
 
 describe("who is answered", () => {
