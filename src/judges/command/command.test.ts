@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RecordedCalls } from "../../calls/recorded.ts";
 import type { RetryOptions } from "../../calls/retry.ts";
 import { pair } from "../../rollout/testing/numbers.ts";
@@ -103,13 +103,12 @@ describe("a judge program", () => {
   });
 
   it("can hide no secret in its blame, nor in half of a long text", async () => {
-    process.env["TROUPE_TEST_KEY"] = "sesame-open";
+    vi.stubEnv("TROUPE_TEST_KEY", "sesame-open");
     const source = `
       const key = process.env.TROUPE_TEST_KEY;
       lines.forEach(({ id }, index) =>
         say({ id, score: 0, ...(index % 2 === 0 ? { blame: key } : { explanation: "x".repeat(3990) + key }) }));`;
     const episode = await judged(judgeWith(place.program(source, { env: ["TROUPE_TEST_KEY"] })));
-    delete process.env["TROUPE_TEST_KEY"];
     const found = verdictsOf(episode);
     expect(JSON.stringify(found)).not.toContain("sesame");
     expect(failuresOf(episode)[0]).toContain('the blame "[TROUPE_TEST_KEY]", which is neither');
@@ -148,8 +147,8 @@ describe("a judge program", () => {
   });
 
   it("sees harmless and named variables, and values of named ones are redacted", async () => {
-    process.env["TROUPE_TEST_KEY"] = "sesame-open";
-    process.env["TROUPE_TEST_OTHER"] = "another";
+    vi.stubEnv("TROUPE_TEST_KEY", "sesame-open");
+    vi.stubEnv("TROUPE_TEST_OTHER", "another");
     const source = `
       console.error("the key is " + process.env.TROUPE_TEST_KEY);
       say({ id: lines[0].id, score: 1, explanation: JSON.stringify(process.env) });`;
