@@ -146,7 +146,8 @@ test("an episode whose alternatives were continued counts as its first trajector
 });
 
 test("a number of tokens per step is kept on average, whatever the algorithm, and the result adds up", async () => {
-  const budget = { steps: 4, tasksPerStep: 2, tokensPerStep: 600, learningRate: 0.001 };
+  // Unless steps sample less after those that sampled too much, the excess is above the bound below after about ten steps.
+  const budget = { steps: 12, tasksPerStep: 2, tokensPerStep: 600, learningRate: 0.001 };
   for (const name of ["grpo", "at-grpo"]) {
     const { outcome } = await trained(`budget of ${name}`, recipeOf({ name, samples: 4 }, { train: budget }));
     const steps = (await readMetrics(at(`budget of ${name}`))).flatMap(({ rollout }) => rollout ?? []);
@@ -160,7 +161,7 @@ test("a number of tokens per step is kept on average, whatever the algorithm, an
     const { tokens, policies } = outcome.result;
     expect(tokens.sampledInTraining).toBe(steps.at(-1)?.sampledSoFar);
     expect(tokens.sampled).toBeGreaterThan(tokens.sampledInTraining);
-    expect(policies["shared"]?.optimizerSteps).toBe(3 + 4);
+    expect(policies["shared"]?.optimizerSteps).toBe(3 + 12);
   }
 });
 
