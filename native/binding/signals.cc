@@ -14,7 +14,7 @@ namespace {
 
 constexpr int watched[] = {SIGINT, SIGTERM};
 constexpr int interrupted = 130;
-// Signals this close together are one key press, which npm passes on a second time (src/cli/stopping.ts).
+// Signals this close together are one key press, which npm passes on a second time (src/cli/exit.ts).
 constexpr int64_t same_press = 500;
 // Time for JavaScript to notice the first signal, and to end the process after the second.
 constexpr unsigned notice_seconds = 10;
