@@ -102,6 +102,9 @@ function filesOf(folder, ...endings) {
     .sort(); // oxlint-disable-line unicorn/no-array-sort -- toSorted is not in Node 18
 }
 
+/** Packages whose headers native/binding includes. */
+const nodeHeaders = ["node-api-headers", "node-addon-api"];
+
 /** The folder of an installed package's headers. */
 function headersOf(name) {
   try {
@@ -132,7 +135,7 @@ function flagsOf(source, bench) {
   const name = basename(source);
   if (name in instructionSets) return instructionSets[name].flags;
   if (dirname(source) === join(native, "binding")) {
-    const headers = [headersOf("node-api-headers"), headersOf("node-addon-api")];
+    const headers = nodeHeaders.map(headersOf);
     return [...headers.flatMap((folder) => ["-isystem", folder]), "-DNAPI_VERSION=8"];
   }
   if (name === "gemm.cc") return [`-I${native}`, ...(bench.oneDnn ? ["-fopenmp", "-DTROUPE_ONEDNN"] : [])];
@@ -260,6 +263,10 @@ function jobsFor(sources, compiler, bench) {
       JSON.stringify(args),
       ...files.map((file) => readFileSync(file)),
       headers.get(folder),
+      // Their files have the same paths in every version.
+      ...(folder === join(native, "binding")
+        ? nodeHeaders.map((name) => require(`${name}/package.json`).version)
+        : []),
     );
     return { sources: files, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
   });
