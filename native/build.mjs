@@ -43,7 +43,7 @@ const common = [
 ];
 
 // Loops over numbers are in native/kernels, written as vectors: -O3 has nothing to add but code and the time to compile
-// it. The compiler vectorises a few short ones, which g++ 11 does at -O2 only if told. The binding has no loops at all.
+// it. The compiler vectorises a few short ones, which g++ 11 does at -O2 only if told. The binding has no such loops.
 const optimised = ["-O2", "-ftree-vectorize"];
 const optimisation = { binding: ["-O1"], launcher: ["-O1"] };
 

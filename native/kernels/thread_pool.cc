@@ -105,7 +105,8 @@ struct ThreadPool::State {
   std::atomic<int> sleepers{0};
   std::atomic<bool> caller_sleeps{false};
   Rest rest;
-  // What follows is read only by who has begun a part: until its end the caller waits, and changes nothing.
+  // The fields below are read only by a thread that has begun a part: until the part ends, the caller waits and changes
+  // nothing.
   bool stop = false;
   const Body* body = nullptr;
   int units = 0, grain = 1, n = 0;

@@ -76,8 +76,8 @@ struct Tile {
   Into into;
 };
 
-// What C has under a tile whose last columns do not exist, and what it gets: zeros there, and nothing. One copy serves
-// all shapes of tiles; in each of them, every vector would have branches of its own.
+// Load and store a tile that reaches past the last column of C: missing columns are read as zeros and not written. They
+// are not inlined, so that one copy serves tiles of all shapes; inlined, every vector would have branches of its own.
 __attribute__((noinline)) static void load_partial(const float* c, ptrdiff_t c_row, int rows, int width, int columns, Vector* sums) {
   for (int r = 0; r < rows; ++r, c += c_row)
     for (int j = 0; j < width; ++j) {

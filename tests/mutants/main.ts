@@ -1,6 +1,6 @@
 /**
- * `npm run mutants`: how many small faults in the sources do the quick tests find? A sample of faults is drawn, all are
- * written into a copy of the checkout, none active, and the tests run once to learn who reaches which fault. Then one
+ * `npm run mutants`: how many small faults in the sources the quick tests find. A sample of faults is drawn, all are
+ * written into a copy of the checkout, none active, and the tests run once to learn which of them reach which fault. Then one
  * fault at a time is active, and the tests that reach it run until one fails: the nearest first, then the shortest. What
  * was tried stands in `--folder`, and the same command resumes there. With `--known FOLDER`, of an earlier run, the test
  * that found a fault there is the first to be tried.
