@@ -162,18 +162,20 @@ struct ThreadPool::State {
     }
   }
 
-  unsigned start_round(bool wake) {
-    const unsigned current = round.fetch_add(1) + 1;
-    if (!wake || sleepers.load() == 0) return current;
+  unsigned start_round() { return round.fetch_add(1) + 1; }
+
+  void wake() {
+    if (sleepers.load() == 0) return;
     std::lock_guard<std::mutex> lock(mutex);
     work.notify_all();
-    return current;
   }
 
   // The caller computes its own part and those whose helpers have not begun.
   void run_all() {
     const Nanoseconds start = now();
-    const unsigned current = start_round(!rest.lasts(start));
+    const unsigned current = start_round();
+    bool asleep = rest.lasts(start);
+    if (!asleep) wake();
     const Nanoseconds started = now();
     int own = 0;
     for (int part = 0; part < parts; ++part) {
@@ -181,6 +183,10 @@ struct ThreadPool::State {
       run(part);
       each[part].took = 0;
       ++own;
+      // Helpers that went to sleep before the rest do not look themselves.
+      if (!asleep || now() - started < millisecond) continue;
+      wake();
+      asleep = false;
     }
     const Nanoseconds ran = now();
     if (pending.fetch_sub(own) != own) wait_for_helpers();
@@ -210,7 +216,8 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads > 1
 
 ThreadPool::~ThreadPool() {
   state_->stop = true;
-  state_->start_round(true);
+  state_->start_round();
+  state_->wake();
   for (auto& helper : state_->helpers) helper.join();
 }
 
