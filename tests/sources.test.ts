@@ -133,3 +133,12 @@ it("every slow suite has its place for a run that has too little time for all", 
   const slow = files.filter((file) => file.endsWith(".slow.test.ts"));
   expect([...slowSuites].toSorted()).toEqual(slow.toSorted());
 });
+
+it("tests and the engine on PyTorch have the same versions of packages", () => {
+  const installed = readFileSync(path.join(root, "src/engines/torch/install.ts"), "utf8");
+  const tested = readFileSync(path.join(root, "tests/python/requirements.in"), "utf8");
+  for (const name of ["torch", "transformers", "safetensors", "bitsandbytes"]) {
+    const pin = new RegExp(`"(${name}==[^"]+)"`).exec(installed)?.[1] ?? `${name} is not pinned`;
+    expect(tested.split("\n")).toContain(pin);
+  }
+});

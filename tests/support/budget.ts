@@ -62,8 +62,12 @@ export class Budget implements Reporter {
     clearTimeout(this.#timer);
     if (!this.#isOver) return;
     const missing = this.#expected.filter((file) => !this.#complete.has(file));
+    // Without a single complete suite nothing was tested.
     const hasFailed =
-      errors.length > 0 || modules.some((module) => !module.ok()) || missing.some((file) => !isSlow(file));
+      errors.length > 0 ||
+      this.#complete.size === 0 ||
+      modules.some((module) => !module.ok()) ||
+      missing.some((file) => !isSlow(file));
     // After the summary, so that these are the last lines; vitest itself ends an interrupted run with 1.
     process.once("exit", () => {
       console.log(`Time ran out. ${missing.length} test files did not run to their end:`);
