@@ -7,8 +7,15 @@ import { Retried } from "./tests/support/retried.ts";
 /** What is slow by nature: random kills, learning, every recipe, hostile programs in full, chaos, other people's clients. */
 const slow = ["src/**/*.slow.test.ts", "tests/**/*.slow.test.ts"];
 
-/** They share a gateway and folders (support/agents.ts), and change the paths of their process. */
-const apart = ["tests/agent-{retries,sandbox,service}.test.ts", "tests/command-environment.test.ts"];
+/**
+ * They have a process each: some share a gateway and folders (support/agents.ts) and change `PATH` and `TMPDIR`; the others
+ * share a sandbox (environments/code/testing/sandbox.ts), whose sessions are divided within a file only.
+ */
+const apart = [
+  "tests/agent-{retries,sandbox,service}.test.ts",
+  "tests/{command-environment,mathchat,pages,score}.test.ts",
+  "src/environments/{code,math,programs,word-problems}/**/*.test.ts",
+];
 
 // Processes that tests start load the program's modules, too: compiled once, that takes half the time.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");

@@ -209,7 +209,6 @@ describe.runIf(works)("an analysis", () => {
     const services = { recorded: unrecordedCalls() };
     const broken: Sandbox = {
       backend: "broken",
-      sessionsOf: sandbox,
       run: (program) => sandbox.run(program),
       start: (program, signal) => sandbox.start({ ...program, source }, signal),
       close: async () => {},

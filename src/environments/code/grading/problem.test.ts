@@ -6,6 +6,8 @@ import { squares } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { gradeWithPython } from "./grade.ts";
 import { gradeProblem } from "./problem.ts";
+import { endKept } from "../../../sandbox/sessions.ts";
+import { atEndOfFile } from "../../../test-end.ts";
 
 /** Counts the sessions that are started. */
 function counting(): { readonly counted: Sandbox; readonly started: () => number } {
@@ -14,15 +16,11 @@ function counting(): { readonly counted: Sandbox; readonly started: () => number
     started++;
     return sandbox.start(program, signal);
   };
+  const counted = { backend: sandbox.backend, run: sandbox.run.bind(sandbox), start, close: async () => {} };
+  // Sessions that it keeps are not told to give way to those of later files in this process.
+  atEndOfFile(() => endKept(counted));
   return {
-    counted: {
-      backend: sandbox.backend,
-      run: sandbox.run.bind(sandbox),
-      start,
-      close: async () => {},
-      // Its kept sessions give way to those of later files in this process.
-      sessionsOf: sandbox,
-    },
+    counted,
     started: () => started,
   };
 }
