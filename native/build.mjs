@@ -265,7 +265,7 @@ function jobsFor(sources, compiler, bench) {
       headers.get(folder),
       // Their files have the same paths in every version.
       ...(folder === join(native, "binding")
-        ? nodeHeaders.map((name) => require(`${name}/package.json`).version)
+        ? nodeHeaders.map((each) => require(`${each}/package.json`).version)
         : []),
     );
     return { sources: files, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };

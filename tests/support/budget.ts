@@ -21,6 +21,8 @@ const placeOf = (file: string): number => slowSuites.findIndex((suite) => file.e
 
 export class ByWorth extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // The sequencer's own order, not that of an array.
+    // oxlint-disable-next-line unicorn/no-array-sort
     const sorted = await super.sort(files);
     const slow = sorted
       .filter(({ moduleId }) => isSlow(moduleId))
