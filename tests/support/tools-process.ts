@@ -1,7 +1,7 @@
 /**
- * A process that trains the echo for a few steps in the folder `run`, with a role that calls Python, then search. Arguments:
- * when it is killed (killed.ts), the model's directory, and settings of another tool instead of search, `town` of an MCP
- * server (tests/chaos/town-server.ts), as JSON.
+ * A process that trains the echo for a few steps in the folder `run`, with a role that calls Python, then search, and is
+ * killed when its n-th step has been sampled, but not trained. Arguments: n (0: never), the model's directory, and settings of
+ * another tool instead of search, `town` of an MCP server (tests/chaos/town-server.ts), as JSON.
  */
 import { writeFileSync } from "node:fs";
 import type { Engine, SampledSequence, SampleRequest } from "../../src/engines/engine.ts";
@@ -10,10 +10,8 @@ import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
 import { train } from "../../src/train/run.ts";
 import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
 import { echo } from "./echo.ts";
-import { killedAt } from "./killed.ts";
 
-const [, , when = "", model = "", other] = process.argv;
-const onEvent = await killedAt(when);
+const [, , killAt = "0", model = "", other] = process.argv;
 writeFileSync("towns.jsonl", '{"text":"The town of zero."}\n{"text":"The town of one and two."}\n');
 const last =
   other === undefined
@@ -84,6 +82,7 @@ async function withText(
 
 const engine = openEngine({ threads: 1 });
 const sample = calling(engine, loadTokenizer(model));
+let sampledSteps = 0;
 await train({
   recipe,
   algorithm,
@@ -95,6 +94,10 @@ await train({
       return typeof member === "function" ? member.bind(target) : member;
     },
   }),
-  onEvent,
+  onEvent: (event) => {
+    if (event.type !== "phase" || event.phase !== "training") return;
+    sampledSteps += 1;
+    if (sampledSteps === Number(killAt)) process.kill(process.pid, "SIGKILL");
+  },
 });
 await engine.close();

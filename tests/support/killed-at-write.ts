@@ -1,34 +1,17 @@
-/** Processes that kill themselves while they train. */
+/** Kills this process at its n-th disk write, halfway through it if it is an append. */
 import { appendFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
-import type { TrainEvent } from "../../src/train/events.ts";
 
 let changes = 0;
 
-/** Disk writes so far. */
+/** Writes so far. */
 export function changeCount(): number {
   return changes;
 }
 
-/**
- * @param when `write 12`: at the twelfth disk write, halfway through it if it is an append; `step 2`: when the second step
- * has been sampled and judged, but not trained; else never
- * @returns what must hear of the training's events
- */
-export async function killedAt(when: string): Promise<(event: TrainEvent) => void> {
-  const [kind, number = "0"] = when.split(" ");
-  await killAtChange(kind === "write" ? Number(number) : 0);
-  let steps = 0;
-  return (event) => {
-    if (event.type !== "phase" || event.phase !== "training") return;
-    steps += 1;
-    if (kind === "step" && steps === Number(number)) process.kill(process.pid, "SIGKILL");
-  };
-}
-
 /** 0: never; writes are only counted. */
-async function killAtChange(number: number): Promise<void> {
+export async function killAtChange(number: number): Promise<void> {
   const counted = <Arguments extends unknown[], Result>(
     change: (...values: Arguments) => Result,
     half?: (...values: Arguments) => void,
