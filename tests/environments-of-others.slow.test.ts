@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { runCommand, troupe } from "../src/cli/testing/command.ts";
+import { troupe } from "../src/cli/testing/command.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
 import { hasOpenEnv, startServer, type StartedServer } from "./openenv/starting.ts";
@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const recipeOf = (example: string) =>
   fileURLToPath(new URL(`../examples/${example}/recipe.yaml`, import.meta.url));
 const train = (recipe: string, run: string, ...overrides: readonly string[]) =>
-  runCommand(["train", recipe, "--run", run, "evaluation.every=0", ...overrides], { cwd: folder });
+  troupe(["train", recipe, "--run", run, "evaluation.every=0", ...overrides], { cwd: folder });
 
 const fileOf = (run: string) => join(folder, "runs", run, "metrics.jsonl");
 
@@ -121,10 +121,17 @@ describe.each([
     const args = ["train", recipeOf(example), "--run", example, "evaluation.every=0", ...few];
     // The recipe runs `python3`.
     const env = { PATH: `${dirname(python ?? "")}:${process.env["PATH"]}` };
-    const { code, stderr } = await runCommand(args, { cwd: folder, env });
+    const { code, stderr } = await troupe(args, { cwd: folder, env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(scoresOf(example).slice(0, 2).every(Number.isFinite)).toBe(true);
     // Every episode was rewarded: nothing failed inside.
     expect(readFileSync(fileOf(example), "utf8")).not.toContain("nothing rewards the episode");
   });
+});
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+
+it("the page shows the program of verifiers", () => {
+  const shown = /```python\n(.*?)```/s.exec(read("docs/environments-of-others.md"))?.[1] ?? "";
+  expect(read("examples/verifiers/play.py")).toContain(shown.replaceAll(/^(?=.)/gm, "    "));
 });
