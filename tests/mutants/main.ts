@@ -6,6 +6,7 @@
  * that found a fault there is the first to be tried.
  */
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   appendFileSync,
   cpSync,
@@ -76,6 +77,7 @@ const git = (...args: string[]): string[] =>
 const checkoutFiles = git("ls-files", "-z", "--cached", "--others", "--exclude-standard").filter((file) =>
   existsSync(path.join(checkout, file)),
 );
+keepApart();
 const faults = sample();
 const trees = Array.from({ length: Number(values.workers) }, (_, index) => tree(index));
 const reached = await whoReaches();
@@ -89,6 +91,18 @@ await Promise.all(
   }),
 );
 report();
+
+/** What was found out counts for these sources, these tests and this sample only. */
+function keepApart(): void {
+  const digest = createHash("sha256").update(`${values.seed} ${values.sample}`);
+  for (const file of checkoutFiles)
+    digest.update(`\0${file}\0`).update(readFileSync(path.join(checkout, file)));
+  const state = digest.digest("hex");
+  const stateFile = path.join(folder, "state");
+  if (existsSync(stateFile) && readFileSync(stateFile, "utf8") !== state)
+    throw new Error(`${folder} is of other sources or another sample: --folder NEW --known ${folder}`);
+  writeFileSync(stateFile, state);
+}
 
 /** What an outcome is kept by. */
 function nameOf(fault: Numbered): string {
@@ -144,6 +158,8 @@ async function whoReaches(): Promise<Reached> {
   writeFileSync(record, "");
   const [copy] = trees as [string];
   const results = await tests(copy, [], 7200, { TROUPE_FAULTS_REACHED: record });
+  // Otherwise no fault would be reached, and every one would count as not found.
+  if (results.files.length === 0) throw new Error(`the quick tests of ${copy} did not run to their end`);
   const seconds: Record<string, number> = {};
   for (const result of results.files)
     if (!result.hasFailed) seconds[result.file] = result.seconds;
